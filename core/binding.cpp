@@ -1,0 +1,97 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+
+#include <utility>
+#include <vector>
+
+#include "frames.hpp"
+
+namespace nb = nanobind;
+using namespace flatmetric;
+
+namespace {
+
+using Coords = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Masses = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using FrameNumbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// Hands the vector's memory to a numpy array without a copy.
+template <class T>
+nb::object to_numpy(std::vector<T>&& values) {
+    auto* owned = new std::vector<T>(std::move(values));
+    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    const std::size_t shape[1] = {owned->size()};
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), 1, shape, owner));
+}
+
+template <class Row, class Get>
+nb::object column(const std::vector<Row>& rows, const Get& get) {
+    std::vector<decltype(get(rows[0]))> values(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) values[i] = get(rows[i]);
+    return to_numpy(std::move(values));
+}
+
+Cloud cloud(const Coords& coords, const std::optional<Masses>& masses, const std::optional<FrameNumbers>& frames) {
+    const std::size_t n = coords.shape(0);
+    if (masses && masses->shape(0) != n) throw nb::value_error("one mass per point");
+    if (frames && frames->shape(0) != n) throw nb::value_error("one frame number per point");
+    return {coords.data(), static_cast<Index>(n), masses ? masses->data() : nullptr, frames ? frames->data() : nullptr};
+}
+
+bool python_wants_to_stop() {
+    const nb::gil_scoped_acquire gil;
+    return PyErr_CheckSignals() != 0;
+}
+
+nb::dict solve(const Coords& truth, const Coords& pred, const std::optional<Masses>& truth_mass,
+               const std::optional<Masses>& pred_mass, const std::optional<FrameNumbers>& truth_frame,
+               const std::optional<FrameNumbers>& pred_frame, double lam, int threads) {
+    if (truth.shape(1) != pred.shape(1)) throw nb::value_error("both sides need the same dimension");
+    if (truth_frame.has_value() != pred_frame.has_value()) throw nb::value_error("frames on both sides or on none");
+    const Cloud truth_cloud = cloud(truth, truth_mass, truth_frame);
+    const Cloud pred_cloud = cloud(pred, pred_mass, pred_frame);
+    const int dim = static_cast<int>(truth.shape(1));
+    Solution solution;
+    try {
+        const nb::gil_scoped_release released;
+        solution = solve_frames(truth_cloud, pred_cloud, dim, lam, threads, python_wants_to_stop);
+    } catch (const Interrupted&) {
+        throw nb::python_error();
+    } catch (const UnequalMasses& masses) {
+        nb::dict unequal;
+        unequal["frame"] = masses.frame;
+        unequal["unequal_masses"] = nb::make_tuple(masses.truth_mass, masses.pred_mass);
+        return unequal;
+    }
+    nb::dict out;
+    out["displaced"] = solution.total.displaced;
+    out["missed"] = solution.total.missed;
+    out["false"] = solution.total.false_;
+    out["lower_bound"] = solution.total.lower_bound;
+    out["pair_truth"] = column(solution.pairs, [](const Pair& p) { return std::int64_t{p.truth}; });
+    out["pair_pred"] = column(solution.pairs, [](const Pair& p) { return std::int64_t{p.pred}; });
+    out["pair_mass"] = column(solution.pairs, [](const Pair& p) { return p.mass; });
+    out["pair_distance"] = column(solution.pairs, [](const Pair& p) { return p.distance; });
+    out["truth_potential"] = to_numpy(std::move(solution.truth_potential));
+    out["pred_potential"] = to_numpy(std::move(solution.pred_potential));
+    if (truth_frame) {
+        out["frame"] = column(solution.frames, [](const Frame& f) { return f.number; });
+        out["frame_n_truth"] = column(solution.frames, [](const Frame& f) { return std::int64_t{f.truth_end - f.truth_begin}; });
+        out["frame_n_pred"] = column(solution.frames, [](const Frame& f) { return std::int64_t{f.pred_end - f.pred_begin}; });
+        out["frame_displaced"] = column(solution.parts, [](const Parts& p) { return p.displaced; });
+        out["frame_missed"] = column(solution.parts, [](const Parts& p) { return p.missed; });
+        out["frame_false"] = column(solution.parts, [](const Parts& p) { return p.false_; });
+        out["frame_lower_bound"] = column(solution.parts, [](const Parts& p) { return p.lower_bound; });
+    }
+    return out;
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+    m.attr("MAX_POINTS") = std::numeric_limits<Index>::max();
+    m.def("solve", &solve, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_mass").none(), nb::arg("pred_mass").none(),
+          nb::arg("truth_frame").none(), nb::arg("pred_frame").none(), nb::arg("lam"), nb::arg("threads"),
+          "Flat Metric of every frame: parts, plan and potentials, for masses as given (None: 1).");
+}

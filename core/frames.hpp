@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "flat_metric.hpp"
+#include "points.hpp"
+
+namespace flatmetric {
+
+// One side of a data set, as it came: row-major coordinates, masses (null: all 1), frame numbers (null: one frame).
+struct Cloud {
+    const double* coords = nullptr;
+    Index n = 0;
+    const double* mass = nullptr;
+    const std::int64_t* frame = nullptr;
+};
+
+// The rows of one frame on both sides, as ranges of the rows in frame order.
+struct Frame {
+    std::int64_t number = 0;
+    Index truth_begin = 0;
+    Index truth_end = 0;
+    Index pred_begin = 0;
+    Index pred_end = 0;
+};
+
+struct Solution {
+    std::vector<Frame> frames;
+    std::vector<Parts> parts;  // of each frame
+    Parts total;
+    std::vector<Pair> pairs;  // by frame, then truth, then pred
+    std::vector<double> truth_potential;
+    std::vector<double> pred_potential;
+};
+
+// A frame whose masses differ while lam is infinite: its distance would be infinite.
+struct UnequalMasses {
+    std::int64_t frame;
+    double truth_mass;
+    double pred_mass;
+};
+
+// Solves every frame on its own, spread over `threads` threads; what comes out does not depend on their number.
+// `asked_to_stop` is polled from the calling thread. Throws Interrupted or UnequalMasses.
+Solution solve_frames(const Cloud& truth, const Cloud& pred, int dim, double lam, int threads,
+                      const std::function<bool()>& asked_to_stop);
+
+}  // namespace flatmetric

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "points.hpp"
+
+namespace flatmetric {
+
+// Four-ary heap of (key, node), smallest key first, equal keys by node.
+class Heap {
+public:
+    struct Item {
+        double key;
+        Index node;
+    };
+
+    bool empty() const { return items_.empty(); }
+    void clear() { items_.clear(); }
+
+    void push(double key, Index node) {
+        const Item item{key, node};
+        std::size_t at = items_.size();
+        items_.push_back(item);
+        while (at > 0) {
+            const std::size_t up = (at - 1) / 4;
+            if (!before(item, items_[up])) break;
+            items_[at] = items_[up];
+            at = up;
+        }
+        items_[at] = item;
+    }
+
+    Item pop() {
+        const Item top = items_.front();
+        const Item item = items_.back();
+        items_.pop_back();
+        const std::size_t n = items_.size();
+        std::size_t at = 0;
+        while (4 * at + 1 < n) {
+            std::size_t best = 4 * at + 1;
+            const std::size_t end = best + 4 < n ? best + 4 : n;
+            for (std::size_t child = best + 1; child < end; ++child) {
+                if (before(items_[child], items_[best])) best = child;
+            }
+            if (!before(items_[best], item)) break;
+            items_[at] = items_[best];
+            at = best;
+        }
+        if (n > 0) items_[at] = item;
+        return top;
+    }
+
+private:
+    static bool before(const Item& a, const Item& b) { return a.key != b.key ? a.key < b.key : a.node < b.node; }
+
+    std::vector<Item> items_;
+};
+
+}  // namespace flatmetric

@@ -1,0 +1,221 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "interrupt.hpp"
+#include "points.hpp"
+
+namespace flatmetric {
+
+struct Neighbour {
+    double distance;
+    Index point;
+};
+
+inline bool operator<(const Neighbour& a, const Neighbour& b) {
+    return a.distance != b.distance ? a.distance < b.distance : a.point < b.point;
+}
+
+// A balanced k-d tree over points that it stores in leaf order, so that near points are near in memory. Everything
+// outside speaks of points by that order; `original` leads back. Each node also carries a lower bound of a price
+// that the caller attaches to the points: searches for small `distance + price` skip what can't win.
+template <int D>
+class KdTree {
+public:
+    void build(Points<D> points, Interrupt& interrupt) {
+        dim_ = points.dims();
+        size_ = points.n;
+        depth_ = 0;
+        while ((size_ >> depth_) > kLeaf) ++depth_;
+        const std::size_t nodes = (std::size_t{2} << depth_) - 1;
+        boxes_.resize(nodes * 2 * dim_);
+        low_.assign(nodes, 0.0);
+        handles_.resize(size_);
+        for (Index i = 0; i < size_; ++i) handles_[i] = Handle(points[i], i);
+        split(0, 0, size_, depth_, interrupt);
+        coords_.resize(static_cast<std::size_t>(size_) * dim_);
+        original_.resize(size_);
+        for (Index i = 0; i < size_; ++i) {
+            for (int k = 0; k < dim_; ++k) coords_[static_cast<std::size_t>(i) * dim_ + k] = handles_[i][k];
+            original_[i] = handles_[i].id;
+        }
+    }
+
+    Points<D> points() const { return {coords_.data(), size_, dim_}; }
+    Index original(Index i) const { return original_[i]; }
+
+    // Fills `found` with the points nearest to q among those closer than `reach`, in order of distance, about `wanted`
+    // of them. Returns the horizon: every point closer than it is in `found`.
+    double nearest(const double* q, double reach, std::size_t wanted, std::vector<Neighbour>& found) const {
+        found.clear();
+        double radius = reach;
+        collect(0, 0, size_, depth_, q, wanted, radius, found);
+        if (found.size() > wanted) radius = keep_nearest(wanted, found);
+        std::sort(found.begin(), found.end());
+        return radius;
+    }
+
+    // Sets the bounds from `price`, which may afterwards only grow until the next call.
+    template <class Price>
+    void bound_prices(const Price& price) {
+        bound_prices(0, 0, size_, depth_, price);
+    }
+
+    // Calls visit(point, distance) at least for every point with distance >= horizon and distance + price < limit. `visit` may
+    // lower `limit`. Bounds met on the way are tightened.
+    template <class Price, class Visit>
+    void visit_cheap(const double* q, double horizon, const double& limit, const Price& price, const Visit& visit) {
+        visit_cheap(0, 0, size_, depth_, q, horizon, limit, price, visit);
+    }
+
+private:
+    static constexpr Index kLeaf = 8;
+
+    struct FixedHandle {
+        std::array<double, D == 0 ? 1 : D> c;
+        Index id = 0;
+        FixedHandle() = default;
+        FixedHandle(const double* p, Index i) : id(i) { std::copy_n(p, c.size(), c.begin()); }
+        double operator[](int axis) const { return c[axis]; }
+    };
+    struct PointerHandle {
+        const double* p = nullptr;
+        Index id = 0;
+        PointerHandle() = default;
+        PointerHandle(const double* point, Index i) : p(point), id(i) {}
+        double operator[](int axis) const { return p[axis]; }
+    };
+    using Handle = std::conditional_t<(D > 0), FixedHandle, PointerHandle>;
+
+    const double* box(std::size_t node) const { return boxes_.data() + node * 2 * dim_; }
+
+    void split(std::size_t node, Index begin, Index end, int depth, Interrupt& interrupt) {
+        double* lo = boxes_.data() + node * 2 * dim_;
+        double* hi = lo + dim_;
+        int widest = 0;
+        for (int k = 0; k < dim_; ++k) {
+            lo[k] = std::numeric_limits<double>::infinity();
+            hi[k] = -lo[k];
+            for (Index i = begin; i < end; ++i) {
+                lo[k] = std::min(lo[k], handles_[i][k]);
+                hi[k] = std::max(hi[k], handles_[i][k]);
+            }
+            if (hi[k] - lo[k] > hi[widest] - lo[widest]) widest = k;
+        }
+        if (end - begin > 4096) interrupt.look();
+        if (depth == 0) return;
+        const Index mid = begin + (end - begin) / 2;
+        std::nth_element(handles_.begin() + begin, handles_.begin() + mid, handles_.begin() + end,
+                         [widest](const Handle& a, const Handle& b) {
+                             return a[widest] != b[widest] ? a[widest] < b[widest] : a.id < b.id;
+                         });
+        split(2 * node + 1, begin, mid, depth - 1, interrupt);
+        split(2 * node + 2, mid, end, depth - 1, interrupt);
+    }
+
+    double squared_distance_to_box(std::size_t node, const double* q) const {
+        const double* lo = box(node);
+        const double* hi = lo + dim_;
+        double sum = 0.0;
+        const int d = D > 0 ? D : dim_;
+        for (int k = 0; k < d; ++k) {
+            const double outside = std::max(std::max(lo[k] - q[k], q[k] - hi[k]), 0.0);
+            sum += outside * outside;
+        }
+        return sum;
+    }
+
+    static double keep_nearest(std::size_t wanted, std::vector<Neighbour>& found) {
+        const auto last = found.begin() + static_cast<std::ptrdiff_t>(wanted);
+        std::nth_element(found.begin(), last, found.end());
+        const double horizon = last->distance;
+        found.erase(last, found.end());
+        return horizon;
+    }
+
+    void collect(std::size_t node, Index begin, Index end, int depth, const double* q, std::size_t wanted, double& radius,
+                 std::vector<Neighbour>& found) const {
+        if (depth == 0) {
+            const Points<D> all = points();
+            for (Index i = begin; i < end; ++i) {
+                const double d = distance<D>(q, all[i], dim_);
+                if (d < radius) found.push_back({d, i});
+            }
+            if (found.size() >= 2 * wanted + kLeaf) radius = keep_nearest(wanted, found);
+            return;
+        }
+        const Index mid = begin + (end - begin) / 2;
+        const double left = squared_distance_to_box(2 * node + 1, q);
+        const double right = squared_distance_to_box(2 * node + 2, q);
+        for (int turn = 0; turn < 2; ++turn) {
+            const bool go_left = (left <= right) == (turn == 0);
+            if (!((go_left ? left : right) < radius * radius)) continue;
+            if (go_left) {
+                collect(2 * node + 1, begin, mid, depth - 1, q, wanted, radius, found);
+            } else {
+                collect(2 * node + 2, mid, end, depth - 1, q, wanted, radius, found);
+            }
+        }
+    }
+
+    template <class Price>
+    double bound_prices(std::size_t node, Index begin, Index end, int depth, const Price& price) {
+        double low = std::numeric_limits<double>::infinity();
+        if (depth == 0) {
+            for (Index i = begin; i < end; ++i) low = std::min(low, price(i));
+        } else {
+            const Index mid = begin + (end - begin) / 2;
+            low = std::min(bound_prices(2 * node + 1, begin, mid, depth - 1, price),
+                           bound_prices(2 * node + 2, mid, end, depth - 1, price));
+        }
+        low_[node] = low;
+        return low;
+    }
+
+    template <class Price, class Visit>
+    void visit_cheap(std::size_t node, Index begin, Index end, int depth, const double* q, double horizon,
+                     const double& limit, const Price& price, const Visit& visit) {
+        if (depth == 0) {
+            const Points<D> all = points();
+            double low = std::numeric_limits<double>::infinity();
+            for (Index i = begin; i < end; ++i) {
+                low = std::min(low, price(i));
+                const double d = distance<D>(q, all[i], dim_);
+                if (d >= horizon) visit(i, d);
+            }
+            low_[node] = low;
+            return;
+        }
+        const Index mid = begin + (end - begin) / 2;
+        const double left = squared_distance_to_box(2 * node + 1, q);
+        const double right = squared_distance_to_box(2 * node + 2, q);
+        for (int turn = 0; turn < 2; ++turn) {
+            const bool go_left = (left <= right) == (turn == 0);
+            const std::size_t child = go_left ? 2 * node + 1 : 2 * node + 2;
+            const double room = limit - low_[child];
+            if (!(room > horizon) || !((go_left ? left : right) <= room * room)) continue;
+            if (go_left) {
+                visit_cheap(child, begin, mid, depth - 1, q, horizon, limit, price, visit);
+            } else {
+                visit_cheap(child, mid, end, depth - 1, q, horizon, limit, price, visit);
+            }
+        }
+        low_[node] = std::min(low_[2 * node + 1], low_[2 * node + 2]);
+    }
+
+    int dim_ = D;
+    Index size_ = 0;
+    int depth_ = 0;
+    std::vector<double> boxes_;
+    std::vector<double> low_;
+    std::vector<Handle> handles_;
+    std::vector<double> coords_;
+    std::vector<Index> original_;
+};
+
+}  // namespace flatmetric

@@ -1,0 +1,183 @@
+"""The border: turns what a user passes into trusted arrays, or says in one sentence what is wrong and how to mend it."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from flatmetric import _core
+from flatmetric.result import FloatArray, IntArray
+
+# Squares and products of lengths and masses within this range neither overflow nor vanish.
+LARGEST = 1e100
+SMALLEST_LAM = 1e-100
+
+
+@dataclass(frozen=True, slots=True)
+class PointSet:
+    """Points of one side, in scaled coordinates, with their masses (None: 1 each) and frames (None: one frame)."""
+
+    coords: FloatArray
+    masses: FloatArray | None
+    frames: IntArray | None
+
+
+def point_sets(
+    truth: npt.ArrayLike,
+    pred: npt.ArrayLike,
+    truth_weights: npt.ArrayLike | None,
+    pred_weights: npt.ArrayLike | None,
+    truth_frames: npt.ArrayLike | None,
+    pred_frames: npt.ArrayLike | None,
+    axis_scale: npt.ArrayLike | None,
+) -> tuple[PointSet, PointSet]:
+    """Check both sides, each for itself and against the other."""
+    truth_coords, pred_coords = _same_dimension(_coordinates(truth, "truth"), _coordinates(pred, "pred"))
+    if axis_scale is not None:
+        scale = _axis_scale(axis_scale, truth_coords.shape[1])
+        truth_coords = truth_coords * scale
+        pred_coords = pred_coords * scale
+    _both_or_neither(truth_weights, pred_weights, "weights")
+    _both_or_neither(truth_frames, pred_frames, "frames")
+    if truth_weights is None and len(truth_coords) == 0:
+        raise ValueError(
+            "truth is empty, and the weights 1/n of its n points are undefined; give truth_weights and pred_weights"
+        )
+    return (
+        PointSet(
+            truth_coords,
+            _weights(truth_weights, "truth_weights", len(truth_coords)),
+            _frames(truth_frames, "truth_frames", len(truth_coords)),
+        ),
+        PointSet(
+            pred_coords,
+            _weights(pred_weights, "pred_weights", len(pred_coords)),
+            _frames(pred_frames, "pred_frames", len(pred_coords)),
+        ),
+    )
+
+
+def positive_length(value: float, name: str) -> float:
+    """A length in nm, positive, possibly infinite."""
+    try:
+        length = float(value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} is {value!r}; give one positive number in nm") from error
+    if math.isnan(length) or length <= 0:
+        raise ValueError(f"{name} is {length:g}; give a positive length in nm, or math.inf")
+    if not math.isinf(length) and not SMALLEST_LAM <= length <= LARGEST:
+        raise ValueError(f"{name} is {length:g}; give a length between {SMALLEST_LAM:g} and {LARGEST:g} nm, or math.inf")
+    return length
+
+
+def thread_count(threads: int | None) -> int:
+    """The number of threads to use; None is one for each core that this process may use."""
+    if threads is None:
+        if hasattr(os, "sched_getaffinity"):
+            return len(os.sched_getaffinity(0))
+        return os.cpu_count() or 1
+    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)):
+        raise TypeError(f"threads is {threads!r}; give a whole number of at least 1, or None for all cores")
+    if threads < 1:
+        raise ValueError(f"threads is {threads}; give at least 1, or None for all cores")
+    return min(int(threads), 1024)
+
+
+def _as_array(value: Any, name: str, what: str) -> npt.NDArray[Any]:
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise ValueError(f"{name} has masked entries; drop those rows or fill them")
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        raise ValueError(f"{name} has rows of different lengths; give {what}") from error
+
+
+def _as_floats(value: Any, name: str, what: str) -> FloatArray:
+    array = _as_array(value, name, what)
+    if array.size == 0:
+        return np.zeros(array.shape)
+    if array.dtype.kind not in "fiu":
+        raise TypeError(f"{name} holds {array.dtype}, not real numbers; give {what}")
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _coordinates(value: Any, name: str) -> FloatArray:
+    array = _as_floats(value, name, "an (n, D) array of coordinates in nm")
+    if array.ndim == 1 and array.size == 0:
+        return array.reshape(0, 0)
+    if array.ndim != 2:
+        hint = f"; for n points on a line use {name}.reshape(-1, 1)" if array.ndim == 1 else ""
+        raise ValueError(f"{name} has shape {array.shape}; give an (n, D) array, one row for each point{hint}")
+    if array.shape[1] == 0 and len(array) > 0:
+        raise ValueError(f"{name} has shape {array.shape}; points need at least one coordinate")
+    if len(array) > _core.MAX_POINTS:
+        raise ValueError(f"{name} has {len(array)} points; at most {_core.MAX_POINTS} fit one call, so split it by frames")
+    _refuse_beyond(array, -LARGEST, LARGEST, name, f"coordinates must be finite and within {LARGEST:g} nm")
+    return array
+
+
+def _refuse_beyond(array: FloatArray, low: float, high: float, name: str, rule: str) -> None:
+    if array.size == 0 or (array.min() >= low and array.max() <= high):
+        return
+    at = tuple(int(k) for k in np.argwhere(~((array >= low) & (array <= high)))[0])
+    raise ValueError(f"{name}[{', '.join(map(str, at))}] is {array[at]:g}; {rule}: drop or mend that row")
+
+
+def _same_dimension(truth: FloatArray, pred: FloatArray) -> tuple[FloatArray, FloatArray]:
+    # An empty list says nothing about its dimension and takes the other's.
+    if truth.shape == (0, 0):
+        truth = truth.reshape(0, max(1, pred.shape[1]))
+    if pred.shape == (0, 0):
+        pred = pred.reshape(0, truth.shape[1])
+    if truth.shape[1] != pred.shape[1]:
+        raise ValueError(
+            f"truth has {truth.shape[1]} coordinates for each point and pred has {pred.shape[1]}; give both the same"
+        )
+    return truth, pred
+
+
+def _axis_scale(value: Any, dimension: int) -> FloatArray:
+    scale = _as_floats(value, "axis_scale", "one positive factor for each coordinate")
+    if scale.shape != (dimension,):
+        raise ValueError(f"axis_scale has shape {scale.shape}; give one factor for each of the {dimension} coordinates")
+    for axis, factor in enumerate(scale):
+        if not 0 < factor <= LARGEST:
+            raise ValueError(f"axis_scale[{axis}] is {factor:g}; give a positive finite factor")
+    return scale
+
+
+def _both_or_neither(truth: Any, pred: Any, what: str) -> None:
+    if (truth is None) != (pred is None):
+        given, missing = ("pred", "truth") if truth is None else ("truth", "pred")
+        raise ValueError(f"{given}_{what} is given but {missing}_{what} is not; give both or neither")
+
+
+def _weights(value: Any, name: str, n: int) -> FloatArray | None:
+    if value is None:
+        return None
+    weights = _as_floats(value, name, "one weight for each point")
+    if weights.shape != (n,):
+        raise ValueError(f"{name} has shape {weights.shape} but there are {n} points; give one weight for each point")
+    _refuse_beyond(weights, 0.0, LARGEST, name, f"weights must be finite, not negative and within {LARGEST:g}")
+    return weights
+
+
+def _frames(value: Any, name: str, n: int) -> IntArray | None:
+    if value is None:
+        return None
+    array = _as_array(value, name, "one frame number for each point")
+    if array.shape != (n,):
+        raise ValueError(f"{name} has shape {array.shape} but there are {n} points; give one frame number for each point")
+    if array.size == 0:
+        return np.zeros(0, dtype=np.int64)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name} holds {array.dtype}, not integers; convert it, e.g. {name}.astype(np.int64)")
+    if array.dtype.kind == "u" and array.max() > np.iinfo(np.int64).max:
+        at = int(np.argmax(array))
+        raise ValueError(f"{name}[{at}] is {array[at]}; frame numbers must fit 64-bit signed integers")
+    return np.ascontiguousarray(array, dtype=np.int64)
