@@ -46,7 +46,7 @@ bool python_wants_to_stop() {
 
 nb::dict solve(const Coords& truth, const Coords& pred, const std::optional<Masses>& truth_mass,
                const std::optional<Masses>& pred_mass, const std::optional<FrameNumbers>& truth_frame,
-               const std::optional<FrameNumbers>& pred_frame, double lam, int threads) {
+               const std::optional<FrameNumbers>& pred_frame, double lam, Method method, int threads) {
     if (truth.shape(1) != pred.shape(1)) throw nb::value_error("both sides need the same dimension");
     if (truth_frame.has_value() != pred_frame.has_value()) throw nb::value_error("frames on both sides or on none");
     const Cloud truth_cloud = cloud(truth, truth_mass, truth_frame);
@@ -55,7 +55,7 @@ nb::dict solve(const Coords& truth, const Coords& pred, const std::optional<Mass
     Solution solution;
     try {
         const nb::gil_scoped_release released;
-        solution = solve_frames(truth_cloud, pred_cloud, dim, lam, threads, python_wants_to_stop);
+        solution = solve_frames(truth_cloud, pred_cloud, dim, lam, method, threads, python_wants_to_stop);
     } catch (const Interrupted&) {
         throw nb::python_error();
     } catch (const UnequalMasses& masses) {
@@ -91,7 +91,11 @@ nb::dict solve(const Coords& truth, const Coords& pred, const std::optional<Mass
 
 NB_MODULE(_core, m) {
     m.attr("MAX_POINTS") = std::numeric_limits<Index>::max();
+    nb::enum_<Method>(m, "Method")
+        .value("automatic", Method::automatic)
+        .value("shortest_paths", Method::shortest_paths)
+        .value("simplex", Method::simplex);
     m.def("solve", &solve, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_mass").none(), nb::arg("pred_mass").none(),
-          nb::arg("truth_frame").none(), nb::arg("pred_frame").none(), nb::arg("lam"), nb::arg("threads"),
+          nb::arg("truth_frame").none(), nb::arg("pred_frame").none(), nb::arg("lam"), nb::arg("method"), nb::arg("threads"),
           "Flat Metric of every frame: parts, plan and potentials, for masses as given (None: 1).");
 }

@@ -45,8 +45,8 @@ template <int D>
 class FlatMetric {
 public:
     // Writes f at every point into the two potential arrays and appends the plan, by truth and then pred, to `pairs`.
-    Parts solve(const Measure<D>& truth, const Measure<D>& pred, double lam, double* truth_potential, double* pred_potential,
-                std::vector<Pair>& pairs, Interrupt& interrupt) {
+    Parts solve(const Measure<D>& truth, const Measure<D>& pred, double lam, Method method, double* truth_potential,
+                double* pred_potential, std::vector<Pair>& pairs, Interrupt& interrupt) {
         if (truth.points.n == 0 || pred.points.n == 0) return solve_one_sided(truth, pred, lam, truth_potential, pred_potential);
 
         // Beyond half the diameter every pair is worth moving and lam only prices the surplus of mass; a problem with
@@ -60,14 +60,16 @@ public:
         const bool from_pred = pred_total < truth_total;
         const Measure<D>& source = from_pred ? pred : truth;
         const Measure<D>& target = from_pred ? truth : pred;
-        transport_.solve(source.points, target.points, source.mass, target.mass, 2.0 * effective, interrupt);
+        transport_.solve(source.points, source.mass, target.points, target.mass, 2.0 * effective, method, interrupt);
+        const Instance<D>& solved = transport_.instance();
+        const Plan& plan = transport_.plan();
 
         Parts parts;
         const std::size_t first = pairs.size();
-        transport_.visit_plan([&](Index x, Index y, double mass, double d) {
-            const Index s = transport_.source_original(x);
-            const Index t = transport_.target_original(y);
-            pairs.push_back({from_pred ? t : s, from_pred ? s : t, mass, d});
+        plan.visit([&](Index x, Index y, double mass) {
+            const Index s = solved.original_source(x);
+            const Index t = solved.original_target(y);
+            pairs.push_back({from_pred ? t : s, from_pred ? s : t, mass, solved.distance_between(x, y)});
         });
         std::sort(pairs.begin() + static_cast<std::ptrdiff_t>(first), pairs.end(), [](const Pair& a, const Pair& b) {
             return a.truth != b.truth ? a.truth < b.truth : a.pred < b.pred;
@@ -76,12 +78,8 @@ public:
         for (std::size_t i = first; i < pairs.size(); ++i) displaced.add(pairs[i].mass * pairs[i].distance);
         parts.displaced = displaced.value();
 
-        CompensatedSum source_left;
-        CompensatedSum target_left;
-        for (Index x = 0; x < source.points.n; ++x) source_left.add(transport_.source_left(x));
-        for (Index y = 0; y < target.points.n; ++y) target_left.add(transport_.target_left(y));
-        const double source_cost = std::isinf(lam) ? 0.0 : lam * source_left.value();
-        const double target_cost = std::isinf(lam) ? 0.0 : lam * target_left.value();
+        const double source_cost = std::isinf(lam) ? 0.0 : lam * sum(plan.source_left);
+        const double target_cost = std::isinf(lam) ? 0.0 : lam * sum(plan.target_left);
         parts.missed = from_pred ? target_cost : source_cost;
         parts.false_ = from_pred ? source_cost : target_cost;
 
@@ -94,10 +92,10 @@ public:
         double* const source_potential = from_pred ? pred_potential : truth_potential;
         double* const target_potential = from_pred ? truth_potential : pred_potential;
         for (Index x = 0; x < source.points.n; ++x) {
-            source_potential[transport_.source_original(x)] = sign * (transport_.source_potential(x) - effective) + shift;
+            source_potential[solved.original_source(x)] = sign * (solved.source.potential[x] - effective) + shift;
         }
         for (Index y = 0; y < target.points.n; ++y) {
-            target_potential[transport_.target_original(y)] = sign * (transport_.target_potential(y) - effective) + shift;
+            target_potential[solved.original_target(y)] = sign * (solved.target.potential[y] - effective) + shift;
         }
         parts.lower_bound = dual_value(truth, pred, truth_potential, pred_potential);
         return parts;
@@ -114,6 +112,12 @@ private:
         parts.false_ = level * pred.total();
         parts.lower_bound = dual_value(truth, pred, truth_potential, pred_potential);
         return parts;
+    }
+
+    static double sum(const std::vector<double>& terms) {
+        CompensatedSum sum;
+        for (const double term : terms) sum.add(term);
+        return sum.value();
     }
 
     static double dual_value(const Measure<D>& truth, const Measure<D>& pred, const double* truth_potential,

@@ -99,8 +99,8 @@ struct PairRun {
 template <int D>
 class FrameSolver {
 public:
-    FrameSolver(const Ordered& truth, const Ordered& pred, int dim, double lam, Solution& solution)
-        : truth_(truth), pred_(pred), dim_(dim), lam_(lam), solution_(solution), runs_(solution.frames.size()) {
+    FrameSolver(const Ordered& truth, const Ordered& pred, int dim, double lam, Method method, Solution& solution)
+        : truth_(truth), pred_(pred), dim_(dim), lam_(lam), method_(method), solution_(solution), runs_(solution.frames.size()) {
         solution_.parts.resize(solution_.frames.size());
         solution_.truth_potential.resize(truth.cloud.n);
         solution_.pred_potential.resize(pred.cloud.n);
@@ -172,7 +172,7 @@ private:
         truth_f.resize(truth.points.n);
         pred_f.resize(pred.points.n);
         runs_[k] = {self, mine.pairs.size(), 0};
-        solution_.parts[k] = solver.solve(truth, pred, lam_, truth_f.data(), pred_f.data(), mine.pairs, interrupt);
+        solution_.parts[k] = solver.solve(truth, pred, lam_, method_, truth_f.data(), pred_f.data(), mine.pairs, interrupt);
         runs_[k].end = mine.pairs.size();
         for (std::size_t i = runs_[k].begin; i < runs_[k].end; ++i) {
             Pair& pair = mine.pairs[i];
@@ -218,6 +218,7 @@ private:
     const Ordered& pred_;
     int dim_;
     double lam_;
+    Method method_;
     Solution& solution_;
     std::vector<PairRun> runs_;
     std::atomic<std::size_t> next_{0};
@@ -228,30 +229,30 @@ private:
 };
 
 template <int D>
-Solution solve(const Cloud& truth, const Cloud& pred, int dim, double lam, int threads,
+Solution solve(const Cloud& truth, const Cloud& pred, int dim, double lam, Method method, int threads,
                const std::function<bool()>& asked_to_stop) {
     const Ordered ordered_truth(truth, dim);
     const Ordered ordered_pred(pred, dim);
     Solution solution;
     solution.frames = list_frames(ordered_truth, ordered_pred);
     if (std::isinf(lam)) require_equal_masses<D>(ordered_truth.cloud, ordered_pred.cloud, dim, solution.frames);
-    FrameSolver<D>(ordered_truth, ordered_pred, dim, lam, solution).run(threads, asked_to_stop);
+    FrameSolver<D>(ordered_truth, ordered_pred, dim, lam, method, solution).run(threads, asked_to_stop);
     return solution;
 }
 
 }  // namespace
 
-Solution solve_frames(const Cloud& truth, const Cloud& pred, int dim, double lam, int threads,
+Solution solve_frames(const Cloud& truth, const Cloud& pred, int dim, double lam, Method method, int threads,
                       const std::function<bool()>& asked_to_stop) {
     switch (dim) {
         case 1:
-            return solve<1>(truth, pred, dim, lam, threads, asked_to_stop);
+            return solve<1>(truth, pred, dim, lam, method, threads, asked_to_stop);
         case 2:
-            return solve<2>(truth, pred, dim, lam, threads, asked_to_stop);
+            return solve<2>(truth, pred, dim, lam, method, threads, asked_to_stop);
         case 3:
-            return solve<3>(truth, pred, dim, lam, threads, asked_to_stop);
+            return solve<3>(truth, pred, dim, lam, method, threads, asked_to_stop);
         default:
-            return solve<0>(truth, pred, dim, lam, threads, asked_to_stop);
+            return solve<0>(truth, pred, dim, lam, method, threads, asked_to_stop);
     }
 }
 

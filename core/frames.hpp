@@ -45,7 +45,7 @@ struct UnequalMasses {
 
 // Solves every frame on its own, spread over `threads` threads; what comes out does not depend on their number.
 // `asked_to_stop` is polled from the calling thread. Throws Interrupted or UnequalMasses.
-Solution solve_frames(const Cloud& truth, const Cloud& pred, int dim, double lam, int threads,
+Solution solve_frames(const Cloud& truth, const Cloud& pred, int dim, double lam, Method method, int threads,
                       const std::function<bool()>& asked_to_stop);
 
 }  // namespace flatmetric

@@ -1,9 +1,15 @@
+import enum
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 MAX_POINTS: int
+
+class Method(enum.Enum):
+    automatic = ...
+    shortest_paths = ...
+    simplex = ...
 
 def solve(
     truth: npt.NDArray[np.float64],
@@ -13,5 +19,6 @@ def solve(
     truth_frame: npt.NDArray[np.int64] | None,
     pred_frame: npt.NDArray[np.int64] | None,
     lam: float,
+    method: Method,
     threads: int,
 ) -> dict[str, Any]: ...

@@ -97,28 +97,27 @@ def _as_array(value: Any, name: str, what: str) -> npt.NDArray[Any]:
         raise ValueError(f"{name} has rows of different lengths; give {what}") from error
 
 
-def _as_floats(value: Any, name: str, what: str) -> FloatArray:
-    array = _as_array(value, name, what)
-    if array.size == 0:
-        return np.zeros(array.shape)
-    if array.dtype.kind not in "fiu":
+def _as_floats(array: npt.NDArray[Any], name: str, what: str) -> FloatArray:
+    if array.size > 0 and array.dtype.kind not in "fiu":
         raise TypeError(f"{name} holds {array.dtype}, not real numbers; give {what}")
-    return np.ascontiguousarray(array, dtype=np.float64)
+    return array.astype(np.float64, order="C", copy=False)
 
 
 def _coordinates(value: Any, name: str) -> FloatArray:
-    array = _as_floats(value, name, "an (n, D) array of coordinates in nm")
+    what = "an (n, D) array of coordinates in nm, one row for each point"
+    array = _as_array(value, name, what)
     if array.ndim == 1 and array.size == 0:
-        return array.reshape(0, 0)
+        array = array.reshape(0, 0)
     if array.ndim != 2:
         hint = f"; for n points on a line use {name}.reshape(-1, 1)" if array.ndim == 1 else ""
-        raise ValueError(f"{name} has shape {array.shape}; give an (n, D) array, one row for each point{hint}")
+        raise ValueError(f"{name} has shape {array.shape}; give {what}{hint}")
     if array.shape[1] == 0 and len(array) > 0:
         raise ValueError(f"{name} has shape {array.shape}; points need at least one coordinate")
     if len(array) > _core.MAX_POINTS:
         raise ValueError(f"{name} has {len(array)} points; at most {_core.MAX_POINTS} fit one call, so split it by frames")
-    _refuse_beyond(array, -LARGEST, LARGEST, name, f"coordinates must be finite and within {LARGEST:g} nm")
-    return array
+    coordinates = _as_floats(array, name, what)
+    _refuse_beyond(coordinates, -LARGEST, LARGEST, name, f"coordinates must be finite and within {LARGEST:g} nm")
+    return coordinates
 
 
 def _refuse_beyond(array: FloatArray, low: float, high: float, name: str, rule: str) -> None:
@@ -142,7 +141,8 @@ def _same_dimension(truth: FloatArray, pred: FloatArray) -> tuple[FloatArray, Fl
 
 
 def _axis_scale(value: Any, dimension: int) -> FloatArray:
-    scale = _as_floats(value, "axis_scale", "one positive factor for each coordinate")
+    what = "one positive factor for each coordinate"
+    scale = _as_floats(_as_array(value, "axis_scale", what), "axis_scale", what)
     if scale.shape != (dimension,):
         raise ValueError(f"axis_scale has shape {scale.shape}; give one factor for each of the {dimension} coordinates")
     for axis, factor in enumerate(scale):
@@ -160,9 +160,11 @@ def _both_or_neither(truth: Any, pred: Any, what: str) -> None:
 def _weights(value: Any, name: str, n: int) -> FloatArray | None:
     if value is None:
         return None
-    weights = _as_floats(value, name, "one weight for each point")
-    if weights.shape != (n,):
-        raise ValueError(f"{name} has shape {weights.shape} but there are {n} points; give one weight for each point")
+    what = "one weight for each point"
+    array = _as_array(value, name, what)
+    if array.shape != (n,):
+        raise ValueError(f"{name} has shape {array.shape} but there are {n} points; give {what}")
+    weights = _as_floats(array, name, what)
     _refuse_beyond(weights, 0.0, LARGEST, name, f"weights must be finite, not negative and within {LARGEST:g}")
     return weights
 
@@ -170,9 +172,10 @@ def _weights(value: Any, name: str, n: int) -> FloatArray | None:
 def _frames(value: Any, name: str, n: int) -> IntArray | None:
     if value is None:
         return None
-    array = _as_array(value, name, "one frame number for each point")
+    what = "one frame number for each point"
+    array = _as_array(value, name, what)
     if array.shape != (n,):
-        raise ValueError(f"{name} has shape {array.shape} but there are {n} points; give one frame number for each point")
+        raise ValueError(f"{name} has shape {array.shape} but there are {n} points; give {what}")
     if array.size == 0:
         return np.zeros(0, dtype=np.int64)
     if array.dtype.kind not in "iu":

@@ -111,9 +111,9 @@ def _solve_dual_program(
     if not solution.success:
         raise RuntimeError(f"HiGHS did not solve the linear program: {solution.message}")
     there, back = -solution.ineqlin.marginals.reshape(2, n, m)
-    plan = _without_relays(np.where(there > _DUST, there, 0.0), np.where(back > _DUST, back, 0.0))
+    plan = _without_relays(np.where(there > _DUST, there, 0.0), np.where(back > _DUST, back, 0.0)) * mass
     f = solution.x * length
-    return -solution.fun * length * mass, f[:n], f[n:], plan * mass
+    return -solution.fun * length * mass, f[:n], f[n:], _within_marginals(plan, a, b)
 
 
 def _without_relays(there: FloatArray, back: FloatArray) -> FloatArray:
@@ -133,3 +133,15 @@ def _without_relays(there: FloatArray, back: FloatArray) -> FloatArray:
                 plan[source, target] += moved
                 rest -= moved
     return plan
+
+
+def _within_marginals(plan: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:
+    """The plan without what it moves beyond the masses.
+
+    Where a true and a found point coincide the program may create mass at the one and carry it over to the other for
+    nothing; creating it where it is needed costs the same.
+    """
+    row = plan.sum(axis=1)
+    plan = plan * np.divide(a, row, out=np.ones_like(a), where=row > a)[:, None]
+    column = plan.sum(axis=0)
+    return plan * np.divide(b, column, out=np.ones_like(b), where=column > b)

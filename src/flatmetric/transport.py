@@ -85,7 +85,7 @@ def flat_metric(
         truth, pred, truth_weights, pred_weights, truth_frames, pred_frames, axis_scale
     )
     if method == "exact":
-        return _solve_exactly(truth_set, pred_set, lam, thread_count)
+        return solve_exactly(truth_set, pred_set, lam, thread_count)
     if method == "lp":
         from flatmetric import reference
 
@@ -93,8 +93,13 @@ def flat_metric(
     raise ValueError(f'method is {method!r}; give "exact" or "lp"')
 
 
-def _solve_exactly(truth: PointSet, pred: PointSet, lam: float, threads: int) -> FlatResult:
-    out = _core.solve(truth.coords, pred.coords, truth.masses, pred.masses, truth.frames, pred.frames, lam, threads)
+def solve_exactly(
+    truth: PointSet, pred: PointSet, lam: float, threads: int, core_method: _core.Method = _core.Method.automatic
+) -> FlatResult:
+    """The core's answer for checked point sets, in nm; `core_method` is for proving each of its methods by itself."""
+    out = _core.solve(
+        truth.coords, pred.coords, truth.masses, pred.masses, truth.frames, pred.frames, lam, core_method, threads
+    )
     if "unequal_masses" in out:
         raise ValueError(_unequal_masses(*out["unequal_masses"], out["frame"], truth))
     # The core gives every point mass 1 where there are no weights; the paper's weights are 1/n.

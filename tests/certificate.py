@@ -1,0 +1,75 @@
+"""One checker for everything that a result promises, from the inputs alone."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+import flatmetric as fm
+from flatmetric import arguments, transport
+from flatmetric._core import Method
+from tests.problems import Problem
+
+ROUNDING = 1e-12
+
+
+def solve(problem: Problem, **options: object) -> fm.FlatResult:
+    return fm.flat_metric(
+        problem.truth,
+        problem.pred,
+        lam=problem.lam,
+        truth_weights=problem.truth_weights,
+        pred_weights=problem.pred_weights,
+        **options,  # type: ignore[arg-type]
+    )
+
+
+def solve_by_each_method(problem: Problem) -> list[fm.FlatResult]:
+    """The answers of each of the core's methods by itself, and of the rule that chooses between them."""
+    truth, pred = arguments.point_sets(
+        problem.truth, problem.pred, problem.truth_weights, problem.pred_weights, None, None, None
+    )
+    return [
+        transport.solve_exactly(truth, pred, problem.lam, threads=1, core_method=method)
+        for method in (Method.automatic, Method.shortest_paths, Method.simplex)
+    ]
+
+
+def check(problem: Problem, result: fm.FlatResult, tolerance: float = 1e-9) -> None:
+    """The plan is feasible and costs the value; the potentials are feasible and give the bound; the two meet."""
+    a, b = problem.masses
+    distances = problem.distances
+    pairs = result.pairs
+    lam = problem.lam if math.isfinite(problem.lam) else 0.0  # nothing may then be left, and 0 * inf is no cost
+
+    assert result.displaced >= 0 and result.missed >= 0 and result.false >= 0
+    assert result.value == result.displaced + result.missed + result.false
+    assert result.gap == result.value - result.lower_bound
+
+    assert (pairs.mass > 0).all()
+    assert len(set(zip(pairs.truth.tolist(), pairs.pred.tolist(), strict=True))) == len(pairs)
+    reach = 2 * problem.lam * (1 + ROUNDING)
+    assert (pairs.distance <= reach).all()
+    np.testing.assert_allclose(pairs.distance, distances[pairs.truth, pairs.pred], rtol=ROUNDING)
+    moved_truth = np.bincount(pairs.truth, weights=pairs.mass, minlength=len(a))
+    moved_pred = np.bincount(pairs.pred, weights=pairs.mass, minlength=len(b))
+    # Marginals are sums of parts of one mass: their rounding is that of the masses that took part.
+    slack = ROUNDING * max(a.max(initial=0.0), b.max(initial=0.0))
+    assert (moved_truth <= a + slack).all()
+    assert (moved_pred <= b + slack).all()
+
+    total = problem.scale * (len(a) + len(b))
+    exact = {"rtol": ROUNDING, "atol": ROUNDING * total}
+    np.testing.assert_allclose(result.displaced, (pairs.mass * pairs.distance).sum(), **exact)
+    np.testing.assert_allclose(result.missed, lam * (a - moved_truth).sum(), **exact)
+    np.testing.assert_allclose(result.false, lam * (b - moved_pred).sum(), **exact)
+
+    f, g = result.truth_potential, result.pred_potential
+    length = min(problem.lam, 2 * float(distances.max(initial=0.0)) + abs(f).max(initial=0.0) + abs(g).max(initial=0.0))
+    assert (abs(f) <= problem.lam * (1 + ROUNDING)).all()
+    assert (abs(g) <= problem.lam * (1 + ROUNDING)).all()
+    assert (abs(f[:, None] - g[None, :]) <= distances + ROUNDING * 100 * length).all()
+    np.testing.assert_allclose(result.lower_bound, (a * f).sum() - (b * g).sum(), **exact)
+
+    assert abs(result.gap) <= tolerance * max(result.value, problem.scale)
