@@ -46,7 +46,7 @@ bool python_wants_to_stop() {
 
 nb::dict solve(const Coords& truth, const Coords& pred, const std::optional<Masses>& truth_mass,
                const std::optional<Masses>& pred_mass, const std::optional<FrameNumbers>& truth_frame,
-               const std::optional<FrameNumbers>& pred_frame, double lam, Method method, int threads) {
+               const std::optional<FrameNumbers>& pred_frame, double lam, double divisor, Method method, int threads) {
     if (truth.shape(1) != pred.shape(1)) throw nb::value_error("both sides need the same dimension");
     if (truth_frame.has_value() != pred_frame.has_value()) throw nb::value_error("frames on both sides or on none");
     const Cloud truth_cloud = cloud(truth, truth_mass, truth_frame);
@@ -55,7 +55,7 @@ nb::dict solve(const Coords& truth, const Coords& pred, const std::optional<Mass
     Solution solution;
     try {
         const nb::gil_scoped_release released;
-        solution = solve_frames(truth_cloud, pred_cloud, dim, lam, method, threads, python_wants_to_stop);
+        solution = solve_frames(truth_cloud, pred_cloud, dim, lam, divisor, method, threads, python_wants_to_stop);
     } catch (const Interrupted&) {
         throw nb::python_error();
     } catch (const UnequalMasses& masses) {
@@ -69,10 +69,10 @@ nb::dict solve(const Coords& truth, const Coords& pred, const std::optional<Mass
     out["missed"] = solution.total.missed;
     out["false"] = solution.total.false_;
     out["lower_bound"] = solution.total.lower_bound;
-    out["pair_truth"] = column(solution.pairs, [](const Pair& p) { return std::int64_t{p.truth}; });
-    out["pair_pred"] = column(solution.pairs, [](const Pair& p) { return std::int64_t{p.pred}; });
-    out["pair_mass"] = column(solution.pairs, [](const Pair& p) { return p.mass; });
-    out["pair_distance"] = column(solution.pairs, [](const Pair& p) { return p.distance; });
+    out["pair_truth"] = to_numpy(std::move(solution.pairs.truth));
+    out["pair_pred"] = to_numpy(std::move(solution.pairs.pred));
+    out["pair_mass"] = to_numpy(std::move(solution.pairs.mass));
+    out["pair_distance"] = to_numpy(std::move(solution.pairs.distance));
     out["truth_potential"] = to_numpy(std::move(solution.truth_potential));
     out["pred_potential"] = to_numpy(std::move(solution.pred_potential));
     if (truth_frame) {
@@ -96,6 +96,6 @@ NB_MODULE(_core, m) {
         .value("shortest_paths", Method::shortest_paths)
         .value("simplex", Method::simplex);
     m.def("solve", &solve, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_mass").none(), nb::arg("pred_mass").none(),
-          nb::arg("truth_frame").none(), nb::arg("pred_frame").none(), nb::arg("lam"), nb::arg("method"), nb::arg("threads"),
-          "Flat Metric of every frame: parts, plan and potentials, for masses as given (None: 1).");
+          nb::arg("truth_frame").none(), nb::arg("pred_frame").none(), nb::arg("lam"), nb::arg("divisor"), nb::arg("method"), nb::arg("threads"),
+          "Flat Metric of every frame: parts, plan and potentials, for masses as given (None: 1), all divided by `divisor`.");
 }

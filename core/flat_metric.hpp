@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <cstdint>
 #include <vector>
 
-#include "compensated_sum.hpp"
+#include "box.hpp"
 #include "points.hpp"
+#include "sums.hpp"
 #include "transport.hpp"
 
 namespace flatmetric {
@@ -17,20 +18,30 @@ struct Measure {
     Points<D> points;
     const double* mass = nullptr;
 
-    double mass_of(Index i) const { return mass == nullptr ? 1.0 : mass[i]; }
     double total() const {
         if (mass == nullptr) return points.n;
-        CompensatedSum sum;
-        for (Index i = 0; i < points.n; ++i) sum.add(mass[i]);
-        return sum.value();
+        return sum_of(points.n, [this](std::size_t i) { return mass[i]; });
+    }
+    double integral(const double* f) const {
+        if (mass == nullptr) return sum_of(points.n, [f](std::size_t i) { return f[i]; });
+        return sum_of(points.n, [this, f](std::size_t i) { return mass[i] * f[i]; });
     }
 };
 
-struct Pair {
-    Index truth;
-    Index pred;
-    double mass;
-    double distance;
+// The pairs of a plan as columns, the way they leave the core.
+struct Pairs {
+    std::vector<std::int64_t> truth;
+    std::vector<std::int64_t> pred;
+    std::vector<double> mass;
+    std::vector<double> distance;
+
+    std::size_t size() const { return truth.size(); }
+    void reserve(std::size_t n) {
+        truth.reserve(n);
+        pred.reserve(n);
+        mass.reserve(n);
+        distance.reserve(n);
+    }
 };
 
 struct Parts {
@@ -45,13 +56,18 @@ template <int D>
 class FlatMetric {
 public:
     // Writes f at every point into the two potential arrays and appends the plan, by truth and then pred, to `pairs`.
+    // Point i of a side is row truth_row(i), pred_row(i) there.
+    template <class TruthRow, class PredRow>
     Parts solve(const Measure<D>& truth, const Measure<D>& pred, double lam, Method method, double* truth_potential,
-                double* pred_potential, std::vector<Pair>& pairs, Interrupt& interrupt) {
+                double* pred_potential, const TruthRow& truth_row, const PredRow& pred_row, Pairs& pairs,
+                Interrupt& interrupt) {
         if (truth.points.n == 0 || pred.points.n == 0) return solve_one_sided(truth, pred, lam, truth_potential, pred_potential);
 
         // Beyond half the diameter every pair is worth moving and lam only prices the surplus of mass; a problem with
         // lam cut to the diameter has the same plans, keeps its digits, and includes lam = infinity.
-        const double enough = diameter_bound(truth.points, pred.points);
+        const Box<D> truth_box = Box<D>::around(truth.points);
+        const Box<D> pred_box = Box<D>::around(pred.points);
+        const double enough = diameter_bound(truth_box, pred_box);
         const double effective = std::min(lam, enough > 0.0 ? enough : 1.0);
 
         // Searches start from the side with less mass: the other keeps free points, prices stay low and searches short.
@@ -60,26 +76,23 @@ public:
         const bool from_pred = pred_total < truth_total;
         const Measure<D>& source = from_pred ? pred : truth;
         const Measure<D>& target = from_pred ? truth : pred;
-        transport_.solve(source.points, source.mass, target.points, target.mass, 2.0 * effective, method, interrupt);
+        transport_.solve(source.points, source.mass, target.points, target.mass,
+                         from_pred ? truth_box : pred_box, 2.0 * effective, method, interrupt);
         const Instance<D>& solved = transport_.instance();
         const Plan& plan = transport_.plan();
 
         Parts parts;
-        const std::size_t first = pairs.size();
-        plan.visit([&](Index x, Index y, double mass) {
-            const Index s = solved.original_source(x);
-            const Index t = solved.original_target(y);
-            pairs.push_back({from_pred ? t : s, from_pred ? s : t, mass, solved.distance_between(x, y)});
-        });
-        std::sort(pairs.begin() + static_cast<std::ptrdiff_t>(first), pairs.end(), [](const Pair& a, const Pair& b) {
-            return a.truth != b.truth ? a.truth < b.truth : a.pred < b.pred;
-        });
-        CompensatedSum displaced;
-        for (std::size_t i = first; i < pairs.size(); ++i) displaced.add(pairs[i].mass * pairs[i].distance);
-        parts.displaced = displaced.value();
-
-        const double source_cost = std::isinf(lam) ? 0.0 : lam * sum(plan.source_left);
-        const double target_cost = std::isinf(lam) ? 0.0 : lam * sum(plan.target_left);
+        list_pairs(from_pred);
+        parts.displaced = sum_of(pairs_.size(), [this](std::size_t i) { return pairs_[i].mass * pairs_[i].distance; });
+        for (const Pair& pair : pairs_) {
+            pairs.truth.push_back(truth_row(pair.truth));
+            pairs.pred.push_back(pred_row(pair.pred));
+            pairs.mass.push_back(pair.mass);
+            pairs.distance.push_back(pair.distance);
+        }
+        const double left_costs = std::isinf(lam) ? 0.0 : lam;
+        const double source_cost = left_costs * sum(plan.source_left);
+        const double target_cost = left_costs * sum(plan.target_left);
         parts.missed = from_pred ? target_cost : source_cost;
         parts.false_ = from_pred ? source_cost : target_cost;
 
@@ -97,7 +110,7 @@ public:
         for (Index y = 0; y < target.points.n; ++y) {
             target_potential[solved.original_target(y)] = sign * (solved.target.potential[y] - effective) + shift;
         }
-        parts.lower_bound = dual_value(truth, pred, truth_potential, pred_potential);
+        parts.lower_bound = truth.integral(truth_potential) - pred.integral(pred_potential);
         return parts;
     }
 
@@ -110,42 +123,40 @@ private:
         Parts parts;
         parts.missed = level * truth.total();
         parts.false_ = level * pred.total();
-        parts.lower_bound = dual_value(truth, pred, truth_potential, pred_potential);
+        parts.lower_bound = parts.missed + parts.false_;
         return parts;
     }
 
+    struct Pair {
+        Index truth;
+        Index pred;
+        double mass;
+        double distance;
+    };
+
+    void list_pairs(bool from_pred) {
+        const Instance<D>& solved = transport_.instance();
+        pairs_.resize(transport_.plan().size());
+        Pair* pair = pairs_.data();
+        transport_.plan().visit([&](Index x, Index y, double mass) {
+            pair->truth = from_pred ? solved.original_target(y) : solved.original_source(x);
+            pair->pred = from_pred ? solved.original_source(x) : solved.original_target(y);
+            pair->mass = mass;
+            pair->distance = solved.distance_between(x, y);
+            ++pair;
+        });
+        const auto by_truth = [](const Pair& a, const Pair& b) {
+            return a.truth != b.truth ? a.truth < b.truth : a.pred < b.pred;
+        };
+        if (!std::is_sorted(pairs_.begin(), pairs_.end(), by_truth)) std::sort(pairs_.begin(), pairs_.end(), by_truth);
+    }
+
     static double sum(const std::vector<double>& terms) {
-        CompensatedSum sum;
-        for (const double term : terms) sum.add(term);
-        return sum.value();
-    }
-
-    static double dual_value(const Measure<D>& truth, const Measure<D>& pred, const double* truth_potential,
-                             const double* pred_potential) {
-        CompensatedSum sum;
-        for (Index i = 0; i < truth.points.n; ++i) sum.add(truth.mass_of(i) * truth_potential[i]);
-        for (Index j = 0; j < pred.points.n; ++j) sum.add(-pred.mass_of(j) * pred_potential[j]);
-        return sum.value();
-    }
-
-    static double diameter_bound(Points<D> a, Points<D> b) {
-        const int dim = a.dims();
-        double squares = 0.0;
-        for (int k = 0; k < dim; ++k) {
-            double low = a[0][k];
-            double high = low;
-            for (const Points<D>& points : {a, b}) {
-                for (Index i = 0; i < points.n; ++i) {
-                    low = std::min(low, points[i][k]);
-                    high = std::max(high, points[i][k]);
-                }
-            }
-            squares += (high - low) * (high - low);
-        }
-        return std::sqrt(squares);
+        return sum_of(terms.size(), [&](std::size_t i) { return terms[i]; });
     }
 
     Transport<D> transport_;
+    std::vector<Pair> pairs_;
 };
 
 }  // namespace flatmetric

@@ -42,6 +42,12 @@ struct Ordered {
 
     std::int64_t frame(Index i) const { return row.empty() ? cloud.frame[i] : cloud.frame[row[i]]; }
     Index original(Index i) const { return row.empty() ? i : row[i]; }
+
+    void restore_order(std::vector<double>& values) const {
+        if (row.empty()) return;
+        const std::vector<double> in_frame_order = values;
+        for (std::size_t i = 0; i < row.size(); ++i) values[row[i]] = in_frame_order[i];
+    }
 };
 
 std::vector<Frame> list_frames(const Ordered& truth, const Ordered& pred) {
@@ -84,77 +90,97 @@ void require_equal_masses(const Cloud& truth, const Cloud& pred, int dim, const 
     }
 }
 
-// What one thread found: the pairs of the runs of frames that it took, in the order in which it took them.
-struct Worker {
-    std::vector<Pair> pairs;
-    std::exception_ptr failure;
-};
-
-struct PairRun {
-    int worker = 0;
-    std::size_t begin = 0;
-    std::size_t end = 0;
-};
+// Calls task(0), ..., task(count - 1) at once, task 0 on this thread, and `meanwhile` now and then until all are done.
+template <class Task, class Meanwhile>
+void run_together(int count, const Task& task, const Meanwhile& meanwhile) {
+    std::mutex mutex;
+    std::condition_variable finished;
+    int running = count - 1;
+    std::vector<std::thread> others;
+    for (int w = 1; w < count; ++w) {
+        others.emplace_back([&, w] {
+            task(w);
+            const std::lock_guard<std::mutex> lock(mutex);
+            --running;
+            finished.notify_one();
+        });
+    }
+    task(0);
+    std::unique_lock<std::mutex> lock(mutex);
+    while (!finished.wait_for(lock, std::chrono::milliseconds(100), [&] { return running == 0; })) meanwhile();
+    lock.unlock();
+    for (std::thread& thread : others) thread.join();
+}
 
 template <int D>
 class FrameSolver {
 public:
-    FrameSolver(const Ordered& truth, const Ordered& pred, int dim, double lam, Method method, Solution& solution)
-        : truth_(truth), pred_(pred), dim_(dim), lam_(lam), method_(method), solution_(solution), runs_(solution.frames.size()) {
+    FrameSolver(const Ordered& truth, const Ordered& pred, int dim, double lam, double divisor, Method method,
+                Solution& solution)
+        : truth_(truth),
+          pred_(pred),
+          dim_(dim),
+          lam_(lam),
+          divisor_(divisor),
+          method_(method),
+          solution_(solution),
+          runs_((solution.frames.size() + kRun - 1) / kRun) {
         solution_.parts.resize(solution_.frames.size());
         solution_.truth_potential.resize(truth.cloud.n);
         solution_.pred_potential.resize(pred.cloud.n);
     }
 
-    void run(int threads, const std::function<bool()>& asked_to_stop) {
-        const int count = std::max(1, std::min<int>(threads, static_cast<int>((runs_.size() + kRun - 1) / kRun)));
-        std::vector<Worker> workers(count);
-        std::vector<std::thread> others;
-        running_ = count - 1;
-        for (int w = 1; w < count; ++w) {
-            others.emplace_back([this, &workers, w] {
-                work(workers[w], w, {});
-                {
-                    const std::lock_guard<std::mutex> lock(mutex_);
-                    --running_;
-                }
-                finished_.notify_one();
-            });
-        }
-        work(workers[0], 0, asked_to_stop);
-        {
-            std::unique_lock<std::mutex> lock(mutex_);
-            while (!finished_.wait_for(lock, std::chrono::milliseconds(100), [this] { return running_ == 0; })) {
-                lock.unlock();
-                if (asked_to_stop && asked_to_stop()) stop_.store(true);
-                lock.lock();
-            }
-        }
-        for (std::thread& thread : others) thread.join();
-        for (const Worker& worker : workers) {
+    void solve(int threads, const std::function<bool()>& asked_to_stop) {
+        const std::size_t points = solution_.truth_potential.size() + solution_.pred_potential.size();
+        const std::size_t useful = std::min(runs_.size(), 1 + points / kPointsWorthAThread);
+        const int count = static_cast<int>(std::max<std::size_t>(1, std::min<std::size_t>(threads, useful)));
+        workers_.resize(count);
+        const auto poll = [&] {
+            if (asked_to_stop && asked_to_stop()) stop_.store(true);
+        };
+        run_together(
+            count, [&](int w) { work(workers_[w], w, w == 0 ? asked_to_stop : std::function<bool()>{}); }, poll);
+        for (const Worker& worker : workers_) {
             if (worker.failure) std::rethrow_exception(worker.failure);
         }
         if (stop_.load()) throw Interrupted{};
-        gather(workers);
+        add_up();
+        gather_pairs();
     }
 
 private:
-    static constexpr std::size_t kRun = 16;  // frames taken at a time
+    static constexpr std::size_t kRun = 16;                     // frames taken at a time
+    static constexpr std::size_t kPointsWorthAThread = 4096;  // a thread costs as much as solving about so many
+
+    // What one thread found: the pairs of the runs of frames that it took, one run after the other.
+    struct Worker {
+        Pairs pairs;
+        std::exception_ptr failure;
+    };
+
+    // Where the pairs of a run of frames lie.
+    struct Run {
+        int worker = 0;
+        std::size_t begin = 0;
+        std::size_t count = 0;
+        };
 
     void work(Worker& mine, int self, const std::function<bool()>& asked_to_stop) {
         try {
             Interrupt interrupt(stop_, asked_to_stop);
             FlatMetric<D> solver;
-            std::vector<double> truth_f;
-            std::vector<double> pred_f;
+            mine.pairs.reserve(std::min(truth_.cloud.n, pred_.cloud.n) / workers_.size() + 1);
             for (;;) {
-                const std::size_t begin = next_.fetch_add(kRun);
-                if (begin >= runs_.size()) return;
-                const std::size_t end = std::min(begin + kRun, runs_.size());
-                for (std::size_t k = begin; k < end; ++k) {
+                const std::size_t r = next_.fetch_add(1);
+                if (r >= runs_.size()) return;
+                runs_[r].worker = self;
+                runs_[r].begin = mine.pairs.size();
+                const std::size_t end = std::min((r + 1) * kRun, solution_.frames.size());
+                for (std::size_t k = r * kRun; k < end; ++k) {
                     interrupt.tick();
-                    solve_one(k, self, mine, solver, truth_f, pred_f, interrupt);
+                    solve_frame(k, mine.pairs, solver, interrupt);
                 }
+                runs_[r].count = mine.pairs.size() - runs_[r].begin;
             }
         } catch (const Interrupted&) {
             stop_.store(true);
@@ -164,53 +190,55 @@ private:
         }
     }
 
-    void solve_one(std::size_t k, int self, Worker& mine, FlatMetric<D>& solver, std::vector<double>& truth_f,
-                   std::vector<double>& pred_f, Interrupt& interrupt) {
+    void solve_frame(std::size_t k, Pairs& pairs, FlatMetric<D>& solver, Interrupt& interrupt) {
         const Frame& frame = solution_.frames[k];
         const auto truth = slice<D>(truth_.cloud, dim_, frame.truth_begin, frame.truth_end);
         const auto pred = slice<D>(pred_.cloud, dim_, frame.pred_begin, frame.pred_end);
-        truth_f.resize(truth.points.n);
-        pred_f.resize(pred.points.n);
-        runs_[k] = {self, mine.pairs.size(), 0};
-        solution_.parts[k] = solver.solve(truth, pred, lam_, method_, truth_f.data(), pred_f.data(), mine.pairs, interrupt);
-        runs_[k].end = mine.pairs.size();
-        for (std::size_t i = runs_[k].begin; i < runs_[k].end; ++i) {
-            Pair& pair = mine.pairs[i];
-            pair.truth = truth_.original(frame.truth_begin + pair.truth);
-            pair.pred = pred_.original(frame.pred_begin + pair.pred);
-        }
-        for (Index i = 0; i < truth.points.n; ++i) {
-            solution_.truth_potential[truth_.original(frame.truth_begin + i)] = truth_f[i];
-        }
-        for (Index j = 0; j < pred.points.n; ++j) {
-            solution_.pred_potential[pred_.original(frame.pred_begin + j)] = pred_f[j];
-        }
+        const std::size_t first = pairs.size();
+        Parts& parts = solution_.parts[k];
+        // In frame order here, like the clouds; put back into the order of the input at the end.
+        parts = solver.solve(
+            truth, pred, lam_, method_, solution_.truth_potential.data() + frame.truth_begin,
+            solution_.pred_potential.data() + frame.pred_begin,
+            [&](Index i) { return truth_.original(frame.truth_begin + i); },
+            [&](Index j) { return pred_.original(frame.pred_begin + j); }, pairs, interrupt);
+        if (divisor_ == 1.0) return;
+        for (std::size_t i = first; i < pairs.size(); ++i) pairs.mass[i] /= divisor_;
+        parts.displaced /= divisor_;
+        parts.missed /= divisor_;
+        parts.false_ /= divisor_;
+        parts.lower_bound /= divisor_;
+    }
+
+    void add_up() {
+        const auto total = [this](double Parts::*part) {
+            return sum_of(solution_.parts.size(), [&](std::size_t k) { return solution_.parts[k].*part; });
+        };
+        solution_.total = {total(&Parts::displaced), total(&Parts::missed), total(&Parts::false_), total(&Parts::lower_bound)};
+        truth_.restore_order(solution_.truth_potential);
+        pred_.restore_order(solution_.pred_potential);
     }
 
     // Frame order, whoever solved them.
-    void gather(std::vector<Worker>& workers) {
-        CompensatedSum displaced;
-        CompensatedSum missed;
-        CompensatedSum false_;
-        CompensatedSum lower_bound;
-        for (const Parts& parts : solution_.parts) {
-            displaced.add(parts.displaced);
-            missed.add(parts.missed);
-            false_.add(parts.false_);
-            lower_bound.add(parts.lower_bound);
-        }
-        solution_.total = {displaced.value(), missed.value(), false_.value(), lower_bound.value()};
-        if (workers.size() == 1) {
-            solution_.pairs = std::move(workers[0].pairs);
+    void gather_pairs() {
+        if (workers_.size() == 1) {
+            solution_.pairs = std::move(workers_[0].pairs);
             return;
         }
         std::size_t count = 0;
-        for (const Worker& worker : workers) count += worker.pairs.size();
-        solution_.pairs.reserve(count);
-        for (const PairRun& run : runs_) {
-            const std::vector<Pair>& pairs = workers[run.worker].pairs;
-            solution_.pairs.insert(solution_.pairs.end(), pairs.begin() + static_cast<std::ptrdiff_t>(run.begin),
-                                   pairs.begin() + static_cast<std::ptrdiff_t>(run.end));
+        for (const Run& run : runs_) count += run.count;
+        gather(solution_.pairs.truth, &Pairs::truth, count);
+        gather(solution_.pairs.pred, &Pairs::pred, count);
+        gather(solution_.pairs.mass, &Pairs::mass, count);
+        gather(solution_.pairs.distance, &Pairs::distance, count);
+    }
+
+    template <class T>
+    void gather(std::vector<T>& all, std::vector<T> Pairs::*column, std::size_t count) {
+        all.reserve(count);
+        for (const Run& run : runs_) {
+            const T* begin = (workers_[run.worker].pairs.*column).data() + run.begin;
+            all.insert(all.end(), begin, begin + run.count);
         }
     }
 
@@ -218,41 +246,40 @@ private:
     const Ordered& pred_;
     int dim_;
     double lam_;
+    double divisor_;
     Method method_;
     Solution& solution_;
-    std::vector<PairRun> runs_;
+    std::vector<Run> runs_;
+    std::vector<Worker> workers_;
     std::atomic<std::size_t> next_{0};
     std::atomic<bool> stop_{false};
-    std::mutex mutex_;
-    std::condition_variable finished_;
-    int running_ = 0;
 };
 
 template <int D>
-Solution solve(const Cloud& truth, const Cloud& pred, int dim, double lam, Method method, int threads,
+Solution solve(const Cloud& truth, const Cloud& pred, int dim, double lam, double divisor, Method method, int threads,
                const std::function<bool()>& asked_to_stop) {
     const Ordered ordered_truth(truth, dim);
     const Ordered ordered_pred(pred, dim);
     Solution solution;
     solution.frames = list_frames(ordered_truth, ordered_pred);
     if (std::isinf(lam)) require_equal_masses<D>(ordered_truth.cloud, ordered_pred.cloud, dim, solution.frames);
-    FrameSolver<D>(ordered_truth, ordered_pred, dim, lam, method, solution).run(threads, asked_to_stop);
+    FrameSolver<D>(ordered_truth, ordered_pred, dim, lam, divisor, method, solution).solve(threads, asked_to_stop);
     return solution;
 }
 
 }  // namespace
 
-Solution solve_frames(const Cloud& truth, const Cloud& pred, int dim, double lam, Method method, int threads,
+Solution solve_frames(const Cloud& truth, const Cloud& pred, int dim, double lam, double divisor, Method method, int threads,
                       const std::function<bool()>& asked_to_stop) {
     switch (dim) {
         case 1:
-            return solve<1>(truth, pred, dim, lam, method, threads, asked_to_stop);
+            return solve<1>(truth, pred, dim, lam, divisor, method, threads, asked_to_stop);
         case 2:
-            return solve<2>(truth, pred, dim, lam, method, threads, asked_to_stop);
+            return solve<2>(truth, pred, dim, lam, divisor, method, threads, asked_to_stop);
         case 3:
-            return solve<3>(truth, pred, dim, lam, method, threads, asked_to_stop);
+            return solve<3>(truth, pred, dim, lam, divisor, method, threads, asked_to_stop);
         default:
-            return solve<0>(truth, pred, dim, lam, method, threads, asked_to_stop);
+            return solve<0>(truth, pred, dim, lam, divisor, method, threads, asked_to_stop);
     }
 }
 

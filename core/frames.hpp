@@ -31,7 +31,7 @@ struct Solution {
     std::vector<Frame> frames;
     std::vector<Parts> parts;  // of each frame
     Parts total;
-    std::vector<Pair> pairs;  // by frame, then truth, then pred
+    Pairs pairs;  // by frame, then truth, then pred
     std::vector<double> truth_potential;
     std::vector<double> pred_potential;
 };
@@ -43,9 +43,10 @@ struct UnequalMasses {
     double pred_mass;
 };
 
-// Solves every frame on its own, spread over `threads` threads; what comes out does not depend on their number.
+// Solves every frame on its own, spread over `threads` threads; what comes out does not depend on their number. All masses
+// and costs in it are divided by `divisor`.
 // `asked_to_stop` is polled from the calling thread. Throws Interrupted or UnequalMasses.
-Solution solve_frames(const Cloud& truth, const Cloud& pred, int dim, double lam, Method method, int threads,
+Solution solve_frames(const Cloud& truth, const Cloud& pred, int dim, double lam, double divisor, Method method, int threads,
                       const std::function<bool()>& asked_to_stop);
 
 }  // namespace flatmetric

@@ -5,10 +5,11 @@
 #include <limits>
 #include <vector>
 
+#include "box.hpp"
+#include "grid.hpp"
 #include "interrupt.hpp"
 #include "kdtree.hpp"
 #include "points.hpp"
-#include "strips.hpp"
 
 namespace flatmetric {
 
@@ -38,7 +39,7 @@ public:
 
     // Masses may be null (all 1) and may hold zeros.
     void load(Points<D> sources, const double* source_mass, Points<D> targets, const double* target_mass,
-              double reach_of_mass, Interrupt& interrupt) {
+              const Box<D>& target_box, double reach_of_mass, Interrupt& interrupt) {
         reach = reach_of_mass;
         interrupt_ = &interrupt;
         has_trees_ = std::max(sources.n, targets.n) > kSmall;
@@ -49,7 +50,7 @@ public:
         if (has_trees_) {
             target.tree.bound_prices([](Index) { return 0.0; });
         } else {
-            list_all_rows();
+            list_all_rows(target_box);
         }
     }
 
@@ -120,7 +121,7 @@ public:
     }
 
 private:
-    static constexpr Index kSmall = 256;         // up to here strips beat a tree
+    static constexpr Index kSmall = 256;         // up to here a grid beats a tree
     static constexpr std::size_t kPrefix = 24;  // neighbours listed at the first look at a row; the tree gives the others
 
     struct StoredRow {
@@ -144,16 +145,21 @@ private:
         side.potential.assign(points.n, 0.0);
     }
 
-    void list_all_rows() {
-        strips_.build(target.points);
+    void list_all_rows(const Box<D>& target_box) {
+        grid_.build(target.points, target_box);
         const double squared_reach = reach * reach;
+        found_.resize(target.points.n);
         for (Index x = 0; x < source.points.n; ++x) {
-            const std::size_t begin = entries_.size();
-            strips_.visit_near(source.points[x], reach, [&](Index y, double squared) {
-                if (squared < squared_reach) entries_.push_back({std::sqrt(squared), y});
+            // Every candidate is written and only the near ones are kept: no branch for the processor to guess.
+            std::size_t count = 0;
+            grid_.visit_near(source.points[x], reach, [&](Index y, double squared) {
+                found_[count] = {squared, y};
+                count += squared < squared_reach ? 1 : 0;
             });
-            std::sort(entries_.begin() + static_cast<std::ptrdiff_t>(begin), entries_.end());
-            rows_[x] = {begin, static_cast<std::uint32_t>(entries_.size() - begin), reach};
+            rows_[x] = {entries_.size(), static_cast<std::uint32_t>(count), reach};
+            for (std::size_t i = 0; i < count; ++i) found_[i].distance = std::sqrt(found_[i].distance);
+            if (count > 1) std::sort(found_.begin(), found_.begin() + static_cast<std::ptrdiff_t>(count));
+            entries_.insert(entries_.end(), found_.begin(), found_.begin() + static_cast<std::ptrdiff_t>(count));
         }
     }
 
@@ -184,7 +190,7 @@ private:
 
     Interrupt* interrupt_ = nullptr;
     bool has_trees_ = false;
-    Strips<D> strips_;
+    Grid<D> grid_;
     std::vector<StoredRow> rows_;
     std::vector<Neighbour> entries_;
     std::vector<Neighbour> found_;

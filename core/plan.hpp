@@ -28,7 +28,11 @@ public:
         first_of_target_.assign(target_mass.size(), kNone);
         cells_.clear();
         unused_ = kNone;
+        size_ = 0;
     }
+
+    // How many cells carry mass.
+    std::size_t size() const { return size_; }
 
     const Cell& cell(Index c) const { return cells_[c]; }
     Index first_of_target(Index y) const { return first_of_target_[y]; }
@@ -50,6 +54,7 @@ public:
             cells_.push_back(fresh);
         }
         first_of_target_[target] = at;
+        ++size_;
     }
 
     // Takes `mass`, at most what the cell carries, away; an empty cell leaves the plan.
@@ -62,6 +67,7 @@ public:
         *link = cell.next_of_target;
         cell.next_of_target = unused_;
         unused_ = c;
+        --size_;
     }
 
     // Calls visit(source, target, mass) for every cell, by target.
@@ -78,6 +84,7 @@ private:
     std::vector<Index> first_of_target_;
     std::vector<Cell> cells_;
     Index unused_ = kNone;
+    std::size_t size_ = 0;
 };
 
 }  // namespace flatmetric

@@ -30,6 +30,7 @@ public:
         via_cell_.resize(instance.source.points.n);
         via_source_.resize(instance.target.points.n);
         for (Index x = 0; x < instance.source.points.n; ++x) {
+            place_at_nearest(x);
             while (plan.source_left[x] > 0.0 && instance.source.potential[x] < instance.reach) {
                 const End end = search(x);
                 raise_potentials(end);
@@ -49,6 +50,17 @@ private:
         Index last;
         Index target;
     };
+
+    // What a first search finds at once where the nearest target has room: such a target has price 0, nobody is cheaper.
+    void place_at_nearest(Index x) {
+        const auto row = instance_->row(x);
+        if (row.begin == row.end || !(plan_->target_left[row.begin->point] > 0.0) || !(plan_->source_left[x] > 0.0)) return;
+        const double mass = std::min(plan_->source_left[x], plan_->target_left[row.begin->point]);
+        instance_->source.potential[x] = row.begin->distance;
+        plan_->source_left[x] -= mass;
+        plan_->target_left[row.begin->point] -= mass;
+        plan_->add(x, row.begin->point, mass);
+    }
 
     End search(Index start) {
         heap_.clear();

@@ -20,9 +20,9 @@ enum class Method { automatic, shortest_paths, simplex };
 template <int D>
 class Transport {
 public:
-    void solve(Points<D> sources, const double* source_mass, Points<D> targets, const double* target_mass, double reach,
-               Method method, Interrupt& interrupt) {
-        instance_.load(sources, source_mass, targets, target_mass, reach, interrupt);
+    void solve(Points<D> sources, const double* source_mass, Points<D> targets, const double* target_mass,
+               const Box<D>& target_box, double reach, Method method, Interrupt& interrupt) {
+        instance_.load(sources, source_mass, targets, target_mass, target_box, reach, interrupt);
         plan_.reset(instance_.source.mass, instance_.target.mass);
         if (method == Method::simplex || !shortest_paths_.solve(instance_, plan_, allowed_looks(method))) {
             instance_.reset_potentials();

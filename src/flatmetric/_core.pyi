@@ -19,6 +19,7 @@ def solve(
     truth_frame: npt.NDArray[np.int64] | None,
     pred_frame: npt.NDArray[np.int64] | None,
     lam: float,
+    divisor: float,
     method: Method,
     threads: int,
 ) -> dict[str, Any]: ...

@@ -97,31 +97,31 @@ def solve_exactly(
     truth: PointSet, pred: PointSet, lam: float, threads: int, core_method: _core.Method = _core.Method.automatic
 ) -> FlatResult:
     """The core's answer for checked point sets, in nm; `core_method` is for proving each of its methods by itself."""
+    # The core gives every point mass 1 where there are no weights; the paper's weights are 1/n.
+    divisor = 1 if truth.masses is not None else len(truth.coords)
     out = _core.solve(
-        truth.coords, pred.coords, truth.masses, pred.masses, truth.frames, pred.frames, lam, core_method, threads
+        truth.coords, pred.coords, truth.masses, pred.masses, truth.frames, pred.frames, lam, divisor, core_method, threads
     )
     if "unequal_masses" in out:
         raise ValueError(_unequal_masses(*out["unequal_masses"], out["frame"], truth))
-    # The core gives every point mass 1 where there are no weights; the paper's weights are 1/n.
-    n = 1 if truth.masses is not None else len(truth.coords)
     frames = None
     if truth.frames is not None:
         frames = FrameParts(
             frame=out["frame"],
             n_truth=out["frame_n_truth"],
             n_pred=out["frame_n_pred"],
-            displaced=out["frame_displaced"] / n,
-            missed=out["frame_missed"] / n,
-            false=out["frame_false"] / n,
-            lower_bound=out["frame_lower_bound"] / n,
+            displaced=out["frame_displaced"],
+            missed=out["frame_missed"],
+            false=out["frame_false"],
+            lower_bound=out["frame_lower_bound"],
         )
     return FlatResult(
         lam=lam,
-        displaced=out["displaced"] / n,
-        missed=out["missed"] / n,
-        false=out["false"] / n,
-        lower_bound=out["lower_bound"] / n,
-        pairs=Pairs(out["pair_truth"], out["pair_pred"], out["pair_mass"] / n, out["pair_distance"]),
+        displaced=out["displaced"],
+        missed=out["missed"],
+        false=out["false"],
+        lower_bound=out["lower_bound"],
+        pairs=Pairs(out["pair_truth"], out["pair_pred"], out["pair_mass"], out["pair_distance"]),
         truth_potential=out["truth_potential"],
         pred_potential=out["pred_potential"],
         frames=frames,

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "points.hpp"
+
+namespace flatmetric {
+
+// The smallest box with sides along the axes around some points.
+template <int D>
+struct Box {
+    using Corner = std::conditional_t<(D > 0), std::array<double, D>, std::vector<double>>;
+    Corner low{};
+    Corner high{};
+
+    static Box around(Points<D> points) {
+        Box box;
+        const int dim = points.dims();
+        if constexpr (D == 0) {
+            box.low.resize(dim);
+            box.high.resize(dim);
+        }
+        for (int k = 0; k < dim; ++k) {
+            box.low[k] = std::numeric_limits<double>::infinity();
+            box.high[k] = -std::numeric_limits<double>::infinity();
+        }
+        for (Index i = 0; i < points.n; ++i) {
+            const double* point = points[i];
+            for (int k = 0; k < dim; ++k) {
+                box.low[k] = std::min(box.low[k], point[k]);
+                box.high[k] = std::max(box.high[k], point[k]);
+            }
+        }
+        return box;
+    }
+};
+
+// No two points of the two boxes are further apart.
+template <int D>
+double diameter_bound(const Box<D>& a, const Box<D>& b) {
+    double squares = 0.0;
+    for (std::size_t k = 0; k < a.low.size(); ++k) {
+        const double extent = std::max(a.high[k], b.high[k]) - std::min(a.low[k], b.low[k]);
+        squares += extent * extent;
+    }
+    return std::sqrt(squares);
+}
+
+}  // namespace flatmetric
