@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -60,16 +61,16 @@ def check(problem: Problem, result: fm.FlatResult, tolerance: float = 1e-9) -> N
     assert (moved_pred <= b + slack).all()
 
     total = problem.scale * (len(a) + len(b))
-    exact = {"rtol": ROUNDING, "atol": ROUNDING * total}
-    np.testing.assert_allclose(result.displaced, (pairs.mass * pairs.distance).sum(), **exact)
-    np.testing.assert_allclose(result.missed, lam * (a - moved_truth).sum(), **exact)
-    np.testing.assert_allclose(result.false, lam * (b - moved_pred).sum(), **exact)
+    exact = partial(np.testing.assert_allclose, rtol=ROUNDING, atol=ROUNDING * total)
+    exact(result.displaced, (pairs.mass * pairs.distance).sum())
+    exact(result.missed, lam * (a - moved_truth).sum())
+    exact(result.false, lam * (b - moved_pred).sum())
 
     f, g = result.truth_potential, result.pred_potential
     length = min(problem.lam, 2 * float(distances.max(initial=0.0)) + abs(f).max(initial=0.0) + abs(g).max(initial=0.0))
     assert (abs(f) <= problem.lam * (1 + ROUNDING)).all()
     assert (abs(g) <= problem.lam * (1 + ROUNDING)).all()
     assert (abs(f[:, None] - g[None, :]) <= distances + ROUNDING * 100 * length).all()
-    np.testing.assert_allclose(result.lower_bound, (a * f).sum() - (b * g).sum(), **exact)
+    exact(result.lower_bound, (a * f).sum() - (b * g).sum())
 
     assert abs(result.gap) <= tolerance * max(result.value, problem.scale)

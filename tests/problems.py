@@ -30,7 +30,8 @@ class Problem:
 
     @property
     def distances(self) -> Array:
-        return np.sqrt(((self.truth[:, None, :] - self.pred[None, :, :]) ** 2).sum(axis=2))
+        squares: Array = ((self.truth[:, None, :] - self.pred[None, :, :]) ** 2).sum(axis=2)
+        return np.sqrt(squares)
 
     @property
     def scale(self) -> float:
@@ -104,5 +105,5 @@ def random_problem(rng: np.random.Generator, shape: str, weights: str, n: int, m
 def sizes(rng: np.random.Generator, largest: int) -> tuple[int, int]:
     """Equal, alike, or very different sides."""
     n = int(rng.integers(1, largest + 1))
-    m = int(rng.choice([n, rng.integers(0, largest + 1), rng.integers(1, 4)]))
+    m = int(rng.choice([n, int(rng.integers(0, largest + 1)), int(rng.integers(1, 4))]))
     return n, m

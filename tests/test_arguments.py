@@ -67,7 +67,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"axis_scale": (NAN, 1)}, ValueError, r"axis_scale\[0\] is nan"),
     ({"threads": 0}, ValueError, "threads is 0; give at least 1"),
     ({"threads": 1.5}, TypeError, "threads is 1.5; give a whole number"),
-    ({"method": "fast"}, ValueError, "method is 'fast'; give \"exact\" or \"lp\""),
+    ({"method": "fast"}, ValueError, 'method is \'fast\'; give "exact" or "lp"'),
 ]
 
 

@@ -54,7 +54,7 @@ def test_mass_relayed_over_a_third_point_is_carried_straight() -> None:
 
 def test_too_many_pairs_and_unequal_masses_are_refused() -> None:
     many = np.zeros((501, 2))
-    with pytest.raises(ValueError, match='501 x 501 points in one frame.*250000 pairs: use method "exact"'):
+    with pytest.raises(ValueError, match=r'501 x 501 points in one frame.*250000 pairs: use method "exact"'):
         fm.flat_metric(many, many, lam=1, method="lp")
     with pytest.raises(ValueError, match="needs equal masses, but truth has mass 1 and pred 2"):
         fm.flat_metric([[0.0]], [[0.0], [1.0]], lam=math.inf, method="lp")

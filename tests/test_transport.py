@@ -10,6 +10,7 @@ import sys
 import time
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import flatmetric as fm
@@ -41,7 +42,8 @@ def test_two_dirac_curve_of_figure_2() -> None:
 
 
 def test_empty_pred_is_all_missed() -> None:
-    for pred in ([], np.empty((0, 2))):
+    empty: list[npt.ArrayLike] = [[], np.empty((0, 2))]
+    for pred in empty:
         result = fm.flat_metric([[0, 0], [1, 1]], pred, lam=125)
         assert (result.value, result.displaced, result.missed, result.false) == (125.0, 0.0, 125.0, 0.0)
         assert result.gap == 0 and len(result.pairs) == 0

@@ -1,4 +1,4 @@
-"""The border: turns what a user passes into trusted arrays, or says in one sentence what is wrong and how to mend it."""
+"""The border: turns what a user passes into trusted arrays, or says in one sentence what is wrong and what to do."""
 
 from __future__ import annotations
 
@@ -71,7 +71,9 @@ def positive_length(value: float, name: str) -> float:
     if math.isnan(length) or length <= 0:
         raise ValueError(f"{name} is {length:g}; give a positive length in nm, or math.inf")
     if not math.isinf(length) and not SMALLEST_LAM <= length <= LARGEST:
-        raise ValueError(f"{name} is {length:g}; give a length between {SMALLEST_LAM:g} and {LARGEST:g} nm, or math.inf")
+        raise ValueError(
+            f"{name} is {length:g}; give a length between {SMALLEST_LAM:g} and {LARGEST:g} nm, or math.inf"
+        )
     return length
 
 
@@ -114,7 +116,9 @@ def _coordinates(value: Any, name: str) -> FloatArray:
     if array.shape[1] == 0 and len(array) > 0:
         raise ValueError(f"{name} has shape {array.shape}; points need at least one coordinate")
     if len(array) > _core.MAX_POINTS:
-        raise ValueError(f"{name} has {len(array)} points; at most {_core.MAX_POINTS} fit one call, so split it by frames")
+        raise ValueError(
+            f"{name} has {len(array)} points; at most {_core.MAX_POINTS} fit one call, so split it by frames"
+        )
     coordinates = _as_floats(array, name, what)
     _refuse_beyond(coordinates, -LARGEST, LARGEST, name, f"coordinates must be finite and within {LARGEST:g} nm")
     return coordinates

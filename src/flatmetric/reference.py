@@ -47,9 +47,13 @@ def solve_lp(truth: PointSet, pred: PointSet, lam: float) -> FlatResult:
         parts.append((frame, len(rows), len(columns), float((plan * distances).sum()), missed, false, lower_bound))
     pairs = Pairs(*(np.concatenate(column) for column in zip(*plans, strict=True)))
     numbers, n_truth, n_pred, *costs = (np.array(column) for column in zip(*parts, strict=True))
+    displaced, missed, false, lower_bound = (float(cost.sum()) for cost in costs)
     return FlatResult(
-        lam,
-        *(float(cost.sum()) for cost in costs),
+        lam=lam,
+        displaced=displaced,
+        missed=missed,
+        false=false,
+        lower_bound=lower_bound,
         pairs=pairs,
         truth_potential=truth_potential,
         pred_potential=pred_potential,
@@ -144,4 +148,5 @@ def _within_marginals(plan: FloatArray, a: FloatArray, b: FloatArray) -> FloatAr
     row = plan.sum(axis=1)
     plan = plan * np.divide(a, row, out=np.ones_like(a), where=row > a)[:, None]
     column = plan.sum(axis=0)
-    return plan * np.divide(b, column, out=np.ones_like(b), where=column > b)
+    plan *= np.divide(b, column, out=np.ones_like(b), where=column > b)
+    return plan

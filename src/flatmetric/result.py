@@ -126,7 +126,7 @@ class FlatResult:
     --------
     >>> import flatmetric as fm
     >>> fm.flat_metric([[0, 0], [900, 0]], [[3, 4]], lam=125)
-    FlatResult(value=65 nm = displaced 2.5 + missed 62.5 + false 0; lam=125 nm, 1 pairs, gap 0)
+    FlatResult(value=65 nm = displaced 2.5 + missed 62.5 + false 0; lam=125 nm, 1 pairs)
     """
 
     lam: float
@@ -154,7 +154,4 @@ class FlatResult:
 
     def __repr__(self) -> str:
         parts = f"displaced {self.displaced:.6g} + missed {self.missed:.6g} + false {self.false:.6g}"
-        return (
-            f"FlatResult(value={self.value:.6g} nm = {parts}; "
-            f"lam={self.lam:g} nm, {len(self.pairs)} pairs, gap {self.gap:.2g})"
-        )
+        return f"FlatResult(value={self.value:.6g} nm = {parts}; lam={self.lam:g} nm, {len(self.pairs)} pairs)"

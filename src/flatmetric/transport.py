@@ -100,10 +100,20 @@ def solve_exactly(
     # The core gives every point mass 1 where there are no weights; the paper's weights are 1/n.
     divisor = 1 if truth.masses is not None else len(truth.coords)
     out = _core.solve(
-        truth.coords, pred.coords, truth.masses, pred.masses, truth.frames, pred.frames, lam, divisor, core_method, threads
+        truth.coords,
+        pred.coords,
+        truth.masses,
+        pred.masses,
+        truth.frames,
+        pred.frames,
+        lam,
+        divisor,
+        core_method,
+        threads,
     )
     if "unequal_masses" in out:
-        raise ValueError(_unequal_masses(*out["unequal_masses"], out["frame"], truth))
+        truth_mass, pred_mass = out["unequal_masses"]
+        raise ValueError(_unequal_masses(truth_mass, pred_mass, out["frame"], truth))
     frames = None
     if truth.frames is not None:
         frames = FrameParts(

@@ -1,0 +1,46 @@
+# Everything runs in .venv, which is made on first use. Needed: Python 3.11 or newer, a C++17 compiler, make.
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard core/*.hpp core/*.cpp)
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+FUZZ_SECONDS ?= 60
+
+.PHONY: demo test lint types fuzz clean
+
+demo: .venv/installed
+	@$(BIN)/flatmetric demo
+
+test: .venv/installed-dev
+	$(BIN)/python -m pytest
+
+lint: .venv/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/installed-dev
+	$(BIN)/mypy
+
+# The core alone under the address and undefined-behaviour sanitizers, on random problems, each checked from scratch.
+fuzz: build/fuzz
+	build/fuzz $(FUZZ_SECONDS)
+
+build/fuzz: core/fuzz/fuzz.cpp $(BUILD_INPUTS)
+	@mkdir -p build
+	$(CXX) -std=c++17 -O1 -g -Wall -Wextra -Wpedantic -Werror $(SANITIZE) -Icore core/fuzz/fuzz.cpp core/frames.cpp -pthread -o $@
+
+.venv/made:
+	$(if $(PYTHON),,$(error Python 3.11 or newer is needed and none was found))
+	$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/installed: .venv/made $(BUILD_INPUTS)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+.venv/installed-dev: .venv/made $(BUILD_INPUTS)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@ .venv/installed
+
+clean:
+	rm -rf .venv build dist

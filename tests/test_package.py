@@ -1,0 +1,94 @@
+"""What holds for the package as a whole: layers, import time, and a README that tells the truth."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src" / "flatmetric"
+
+# Imports go down only: a module may import from its own layer's package and from lower layers.
+LAYERS = ["_core", "result", "arguments", "reference", "transport", "", "cli", "__main__"]
+
+
+def layer(module: str) -> int:
+    name = module.removeprefix("flatmetric").lstrip(".").split(".")[0]
+    assert name in LAYERS, f"{module} has no layer yet: decide where it belongs"
+    return LAYERS.index(name)
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported_modules(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            for alias in node.names:
+                submodule = PACKAGE.parent / Path(*node.module.split(".")) / alias.name
+                is_module = submodule.is_dir() or submodule.with_suffix(".py").exists()
+                is_core = (node.module, alias.name) == ("flatmetric", "_core")
+                found.add(f"{node.module}.{alias.name}" if is_module or is_core else node.module)
+    return {name for name in found if name.split(".")[0] == "flatmetric"}
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.name)
+def test_imports_go_down_only(path: Path) -> None:
+    mine = module_name(path)
+    for other in imported_modules(path):
+        assert layer(other) <= layer(mine), f"{mine} imports {other}"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "core").glob("*.[ch]pp")), ids=lambda path: path.name)
+def test_only_the_binding_knows_python(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert (path.name == "binding.cpp") == bool(re.search(r"nanobind|\bPy[A-Z_]", text))
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.name)
+def test_only_the_command_line_prints(path: Path) -> None:
+    if "cli" not in path.parts:
+        calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+        assert not [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "print"]
+
+
+def test_import_is_fast() -> None:
+    script = (
+        "import time; start = time.perf_counter(); import numpy; middle = time.perf_counter(); import flatmetric; "
+        "print(time.perf_counter() - middle)"
+    )
+    seconds = min(
+        float(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout)
+        for _ in range(5)
+    )
+    assert seconds < 0.15
+
+
+def test_import_brings_no_heavy_library() -> None:
+    script = "import sys, flatmetric; print(*sys.modules)"
+    modules = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"scipy", "pandas", "matplotlib", "h5py", "typer", "rich"} & set(modules)
+
+
+def test_readme_shows_what_the_demo_prints() -> None:
+    printed = subprocess.run(
+        [sys.executable, "-m", "flatmetric", "demo"], capture_output=True, text=True, check=True
+    ).stdout
+    assert printed.strip() in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", ["README.md"])
+def test_examples_of_the_documentation_run(page: str) -> None:
+    failures, tests = doctest.testfile(str(ROOT / page), module_relative=False)
+    assert tests > 0 and failures == 0
