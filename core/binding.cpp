@@ -18,16 +18,16 @@ using FrameNumbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, 
 
 // Hands the vector's memory to a numpy array without a copy.
 template <class T>
-nb::object to_numpy(std::vector<T>&& values) {
-    auto* owned = new std::vector<T>(std::move(values));
-    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+nb::object to_numpy(Column<T>&& values) {
+    auto* owned = new Column<T>(std::move(values));
+    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<Column<T>*>(p); });
     const std::size_t shape[1] = {owned->size()};
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), 1, shape, owner));
 }
 
 template <class Row, class Get>
 nb::object column(const std::vector<Row>& rows, const Get& get) {
-    std::vector<decltype(get(rows[0]))> values(rows.size());
+    Column<decltype(get(rows[0]))> values(rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) values[i] = get(rows[i]);
     return to_numpy(std::move(values));
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "box.hpp"
+#include "column.hpp"
 #include "points.hpp"
 #include "sums.hpp"
 #include "transport.hpp"
@@ -30,12 +31,18 @@ struct Measure {
 
 // The pairs of a plan as columns, the way they leave the core.
 struct Pairs {
-    std::vector<std::int64_t> truth;
-    std::vector<std::int64_t> pred;
-    std::vector<double> mass;
-    std::vector<double> distance;
+    Column<std::int64_t> truth;
+    Column<std::int64_t> pred;
+    Column<double> mass;
+    Column<double> distance;
 
     std::size_t size() const { return truth.size(); }
+    void resize(std::size_t n) {
+        truth.resize(n);
+        pred.resize(n);
+        mass.resize(n);
+        distance.resize(n);
+    }
     void reserve(std::size_t n) {
         truth.reserve(n);
         pred.reserve(n);
@@ -84,11 +91,14 @@ public:
         Parts parts;
         list_pairs(from_pred);
         parts.displaced = sum_of(pairs_.size(), [this](std::size_t i) { return pairs_[i].mass * pairs_[i].distance; });
+        std::size_t at = pairs.size();
+        pairs.resize(at + pairs_.size());
         for (const Pair& pair : pairs_) {
-            pairs.truth.push_back(truth_row(pair.truth));
-            pairs.pred.push_back(pred_row(pair.pred));
-            pairs.mass.push_back(pair.mass);
-            pairs.distance.push_back(pair.distance);
+            pairs.truth[at] = truth_row(pair.truth);
+            pairs.pred[at] = pred_row(pair.pred);
+            pairs.mass[at] = pair.mass;
+            pairs.distance[at] = pair.distance;
+            ++at;
         }
         const double left_costs = std::isinf(lam) ? 0.0 : lam;
         const double source_cost = left_costs * sum(plan.source_left);
@@ -138,11 +148,13 @@ private:
         const Instance<D>& solved = transport_.instance();
         pairs_.resize(transport_.plan().size());
         Pair* pair = pairs_.data();
-        transport_.plan().visit([&](Index x, Index y, double mass) {
-            pair->truth = from_pred ? solved.original_target(y) : solved.original_source(x);
-            pair->pred = from_pred ? solved.original_source(x) : solved.original_target(y);
-            pair->mass = mass;
-            pair->distance = solved.distance_between(x, y);
+        transport_.plan().visit([&](const Cell& cell) {
+            const Index source = solved.original_source(cell.source);
+            const Index target = solved.original_target(cell.target);
+            pair->truth = from_pred ? target : source;
+            pair->pred = from_pred ? source : target;
+            pair->mass = cell.mass;
+            pair->distance = cell.distance;
             ++pair;
         });
         const auto by_truth = [](const Pair& a, const Pair& b) {

@@ -43,9 +43,9 @@ struct Ordered {
     std::int64_t frame(Index i) const { return row.empty() ? cloud.frame[i] : cloud.frame[row[i]]; }
     Index original(Index i) const { return row.empty() ? i : row[i]; }
 
-    void restore_order(std::vector<double>& values) const {
+    void restore_order(Column<double>& values) const {
         if (row.empty()) return;
-        const std::vector<double> in_frame_order = values;
+        const Column<double> in_frame_order = values;
         for (std::size_t i = 0; i < row.size(); ++i) values[row[i]] = in_frame_order[i];
     }
 };
@@ -158,12 +158,13 @@ private:
         std::exception_ptr failure;
     };
 
-    // Where the pairs of a run of frames lie.
+    // Where the pairs of a run of frames lie, in its worker's list and in the end.
     struct Run {
         int worker = 0;
         std::size_t begin = 0;
         std::size_t count = 0;
-        };
+        std::size_t place = 0;
+    };
 
     void work(Worker& mine, int self, const std::function<bool()>& asked_to_stop) {
         try {
@@ -219,27 +220,34 @@ private:
         pred_.restore_order(solution_.pred_potential);
     }
 
-    // Frame order, whoever solved them.
+    // Frame order, whoever solved them; each worker moves its own.
     void gather_pairs() {
         if (workers_.size() == 1) {
             solution_.pairs = std::move(workers_[0].pairs);
             return;
         }
         std::size_t count = 0;
-        for (const Run& run : runs_) count += run.count;
-        gather(solution_.pairs.truth, &Pairs::truth, count);
-        gather(solution_.pairs.pred, &Pairs::pred, count);
-        gather(solution_.pairs.mass, &Pairs::mass, count);
-        gather(solution_.pairs.distance, &Pairs::distance, count);
+        for (Run& run : runs_) {
+            run.place = count;
+            count += run.count;
+        }
+        solution_.pairs.resize(count);
+        const auto move_own = [this](int w) {
+            for (const Run& run : runs_) {
+                if (run.worker != w) continue;
+                move_column(run, &Pairs::truth);
+                move_column(run, &Pairs::pred);
+                move_column(run, &Pairs::mass);
+                move_column(run, &Pairs::distance);
+            }
+        };
+        run_together(static_cast<int>(workers_.size()), move_own, [] {});
     }
 
     template <class T>
-    void gather(std::vector<T>& all, std::vector<T> Pairs::*column, std::size_t count) {
-        all.reserve(count);
-        for (const Run& run : runs_) {
-            const T* begin = (workers_[run.worker].pairs.*column).data() + run.begin;
-            all.insert(all.end(), begin, begin + run.count);
-        }
+    void move_column(const Run& run, Column<T> Pairs::*column) {
+        const T* from = (workers_[run.worker].pairs.*column).data() + run.begin;
+        std::copy_n(from, run.count, (solution_.pairs.*column).data() + run.place);
     }
 
     const Ordered& truth_;

@@ -32,8 +32,8 @@ struct Solution {
     std::vector<Parts> parts;  // of each frame
     Parts total;
     Pairs pairs;  // by frame, then truth, then pred
-    std::vector<double> truth_potential;
-    std::vector<double> pred_potential;
+    Column<double> truth_potential;
+    Column<double> pred_potential;
 };
 
 // A frame whose masses differ while lam is infinite: its distance would be infinite.

@@ -9,60 +9,67 @@
 
 namespace flatmetric {
 
-// Points of a small set, counted into about as many cells along the first two axes. Cheaper than any tree up to a few
-// hundred points.
+// Points of a small set, counted into cells along the first two axes that are no narrower than `reach`: whatever is closer
+// than that to a place lies in the cells around its own. Cheaper than any tree up to a few hundred points.
 template <int D>
 class Grid {
 public:
-    void build(Points<D> points, const Box<D>& box) {
+    void build(Points<D> points, const Box<D>& box, double reach) {
         dim_ = points.dims();
         const Index n = points.n;
         const double width = box.high[0] - box.low[0];
-        const double height = dim_ > 1 ? box.high[1] - box.low[1] : 0.0;
-        // Square cells of one point each on average, but at most n along an axis.
-        const double side = std::max(std::sqrt(width * height / n), std::max(width, height) / n);
+        const double height = dims() > 1 ? box.high[1] - box.low[1] : 0.0;
+        const double most = kCells * n;
+        // A little wider than reach, for the rounding of the cells' borders.
+        const double side = std::max(reach * (1.0 + 1e-9), std::max(std::sqrt(width * height / most), std::max(width, height) / most));
         first_ = axis(box.low[0], width, side);
-        second_ = axis(dim_ > 1 ? box.low[1] : 0.0, height, side);
+        second_ = axis(dims() > 1 ? box.low[1] : 0.0, height, side);
         start_.assign(static_cast<std::size_t>(first_.cells) * second_.cells + 1, 0);
         cell_.resize(n);
         for (Index i = 0; i < n; ++i) {
-            cell_[i] = first_.cell(points[i][0]) * second_.cells + (dim_ > 1 ? second_.cell(points[i][1]) : 0);
+            cell_[i] = first_.cell(points[i][0]) * second_.cells + (dims() > 1 ? second_.cell(points[i][1]) : 0);
             ++start_[cell_[i]];
         }
         // Ends of the cells first; filling backwards turns them into starts.
-        for (std::size_t c = 1; c < start_.size(); ++c) start_[c] += start_[c - 1];
-        coords_.resize(static_cast<std::size_t>(n) * dim_);
+        Index end = 0;
+        for (Index& count : start_) count = end += count;
+        coords_.resize(static_cast<std::size_t>(n) * dims());
         original_.resize(n);
         for (Index i = n; i-- > 0;) {
             const Index at = --start_[cell_[i]];
-            std::copy_n(points[i], dim_, coords_.data() + static_cast<std::size_t>(at) * dim_);
+            for (int k = 0; k < dims(); ++k) coords_[static_cast<std::size_t>(at) * dims() + k] = points[i][k];
             original_[at] = i;
         }
     }
 
     // Calls visit(point, squared distance) for every point that may be closer to q than `reach`.
     template <class Visit>
-    void visit_near(const double* q, double reach, const Visit& visit) const {
-        const Index first_end = first_.cell(q[0] + reach);
-        const Index low = dim_ > 1 ? second_.cell(q[1] - reach) : 0;
-        const Index high = dim_ > 1 ? second_.cell(q[1] + reach) : 0;
-        for (Index row = first_.cell(q[0] - reach); row <= first_end; ++row) {
-            const Index begin = start_[row * second_.cells + low];
-            const Index end = start_[row * second_.cells + high + 1];
-            for (Index i = begin; i < end; ++i) {
+    void visit_near(const double* q, const Visit& visit) const {
+        const Index row = first_.cell(q[0]);
+        const Index column = dims() > 1 ? second_.cell(q[1]) : 0;
+        const Index low = std::max<Index>(column - 1, 0);
+        const Index high = std::min<Index>(column + 2, second_.cells);
+        const Index last = std::min<Index>(row + 1, first_.cells - 1);
+        for (Index r = std::max<Index>(row - 1, 0); r <= last; ++r) {
+            const Index end = start_[r * second_.cells + high];
+            for (Index i = start_[r * second_.cells + low]; i < end; ++i) {
                 visit(original_[i],
-                      squared_distance<D>(q, coords_.data() + static_cast<std::size_t>(i) * (D > 0 ? D : dim_), dim_));
+                      squared_distance<D>(q, coords_.data() + static_cast<std::size_t>(i) * dims(), dims()));
             }
         }
     }
 
 private:
+    static constexpr double kCells = 4.0;  // at most so many for each point
+
+    int dims() const { return D > 0 ? D : dim_; }
+
     struct Axis {
         double low = 0.0;
         double per_length = 0.0;
         Index cells = 1;
 
-        // Monotone in x, so a range of x is a range of cells whatever the rounding.
+        // A place outside belongs to the cell at the border.
         Index cell(double x) const {
             return static_cast<Index>(std::clamp((x - low) * per_length, 0.0, static_cast<double>(cells - 1)));
         }

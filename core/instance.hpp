@@ -46,8 +46,9 @@ public:
         load_side(source, sources, source_mass);
         load_side(target, targets, target_mass);
         rows_.assign(sources.n, StoredRow{});
-        entries_.clear();
         if (has_trees_) {
+            entries_.clear();
+            leaves_.clear();
             target.tree.bound_prices([](Index) { return 0.0; });
         } else {
             list_all_rows(target_box);
@@ -86,7 +87,7 @@ public:
 
     Row row(Index x) {
         StoredRow& stored = rows_[x];
-        if (stored.horizon < 0.0) list_row(x, stored);
+        if (stored.horizon < 0.0) list_row(x);
         const Neighbour* begin = entries_.data() + stored.begin;
         return {begin, begin + stored.count, stored.horizon};
     }
@@ -100,10 +101,7 @@ public:
             if (!(entry->distance < limit)) return;  // prices are never negative
             visit(entry->point, entry->distance);
         }
-        if (list.horizon < reach && list.horizon < limit) {
-            target.tree.visit_cheap(source.points[x], list.horizon, limit, [this](Index y) { return target.potential[y]; },
-                                    visit);
-        }
+        if (list.horizon < reach && list.horizon < limit) visit_beyond(x, list.horizon, limit, visit);
     }
 
     // Makes the potentials feasible from the distances themselves, whatever a solver left: U(x) = min(reach, min of d + p).
@@ -121,12 +119,18 @@ public:
     }
 
 private:
+    static constexpr Index kTiny = 12;           // up to here looking at everybody beats a grid
     static constexpr Index kSmall = 256;         // up to here a grid beats a tree
     static constexpr std::size_t kPrefix = 24;  // neighbours listed at the first look at a row; the tree gives the others
 
+    // While the lists of leaves hold no more than this for each point, a row that is looked at beyond its neighbours gets one.
+    static constexpr std::size_t kLeaves = 64;
+
     struct StoredRow {
         std::size_t begin = 0;
+        std::size_t leaves_begin = 0;
         std::uint32_t count = 0;
+        std::uint32_t leaves_count = 0;
         double horizon = -1.0;  // not listed yet
     };
 
@@ -146,24 +150,68 @@ private:
     }
 
     void list_all_rows(const Box<D>& target_box) {
-        grid_.build(target.points, target_box);
+        const bool tiny = target.points.n <= kTiny;
+        if (!tiny) grid_.build(target.points, target_box, reach);
         const double squared_reach = reach * reach;
-        found_.resize(target.points.n);
+        const std::size_t most = static_cast<std::size_t>(source.points.n) * target.points.n;
+        if (entries_.size() < most) entries_.resize(most);
+        Neighbour* row = entries_.data();
         for (Index x = 0; x < source.points.n; ++x) {
             // Every candidate is written and only the near ones are kept: no branch for the processor to guess.
-            std::size_t count = 0;
-            grid_.visit_near(source.points[x], reach, [&](Index y, double squared) {
-                found_[count] = {squared, y};
-                count += squared < squared_reach ? 1 : 0;
-            });
-            rows_[x] = {entries_.size(), static_cast<std::uint32_t>(count), reach};
-            for (std::size_t i = 0; i < count; ++i) found_[i].distance = std::sqrt(found_[i].distance);
-            if (count > 1) std::sort(found_.begin(), found_.begin() + static_cast<std::ptrdiff_t>(count));
-            entries_.insert(entries_.end(), found_.begin(), found_.begin() + static_cast<std::ptrdiff_t>(count));
+            Neighbour* end = row;
+            const auto keep_if_near = [&](Index y, double squared) {
+                *end = {squared, y};
+                end += squared < squared_reach ? 1 : 0;
+            };
+            if (tiny) {
+                for (Index y = 0; y < target.points.n; ++y) keep_if_near(y, squared_distance_between(x, y));
+            } else {
+                grid_.visit_near(source.points[x], keep_if_near);
+            }
+            for (Neighbour* entry = row; entry != end; ++entry) entry->distance = std::sqrt(entry->distance);
+            sort_row(row, end);
+            rows_[x] = {static_cast<std::size_t>(row - entries_.data()), 0, static_cast<std::uint32_t>(end - row), 0, reach};
+            row = end;
         }
     }
 
-    void list_row(Index x, StoredRow& stored) {
+    // Rows of a few neighbours are the rule in small problems.
+    static void sort_row(Neighbour* begin, Neighbour* end) {
+        if (end - begin > 16) {
+            std::sort(begin, end);
+            return;
+        }
+        for (Neighbour* next = begin + 1; next < end; ++next) {
+            const Neighbour moved = *next;
+            Neighbour* hole = next;
+            for (; hole != begin && moved < hole[-1]; --hole) *hole = hole[-1];
+            *hole = moved;
+        }
+    }
+
+    // The part of visit_cheap that its neighbours' list does not cover.
+    template <class Visit>
+    void visit_beyond(Index x, double horizon, const double& limit, const Visit& visit) {
+        const auto price = [this](Index y) { return target.potential[y]; };
+        const double* q = source.points[x];
+        StoredRow& stored = rows_[x];
+        if (stored.leaves_count == 0 && leaves_.size() <= kLeaves * (rows_.size() + target.mass.size())) {
+            target.tree.near_leaves(q, reach, found_leaves_);
+            stored.leaves_begin = leaves_.size();
+            stored.leaves_count = static_cast<std::uint32_t>(found_leaves_.size());
+            leaves_.insert(leaves_.end(), found_leaves_.begin(), found_leaves_.end());
+        }
+        if (stored.leaves_count > 0) {
+            const LeafAt* begin = leaves_.data() + stored.leaves_begin;
+            target.tree.visit_cheap(begin, begin + stored.leaves_count, q, horizon, limit, price, visit);
+        } else {
+            target.tree.visit_cheap(q, horizon, limit, price, visit);
+        }
+    }
+
+    // Kept out of line, so that looking up a listed row costs nothing.
+    [[gnu::noinline]] void list_row(Index x) {
+        StoredRow& stored = rows_[x];
         stored.horizon = target.tree.nearest(source.points[x], reach, kPrefix, found_);
         stored.begin = entries_.size();
         stored.count = static_cast<std::uint32_t>(found_.size());
@@ -194,6 +242,8 @@ private:
     std::vector<StoredRow> rows_;
     std::vector<Neighbour> entries_;
     std::vector<Neighbour> found_;
+    std::vector<LeafAt> leaves_;
+    std::vector<LeafAt> found_leaves_;
 };
 
 }  // namespace flatmetric

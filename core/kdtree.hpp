@@ -12,6 +12,12 @@
 
 namespace flatmetric {
 
+// A leaf of a tree, by number, and a distance that none of its points undercuts.
+struct LeafAt {
+    float distance;
+    Index leaf;
+};
+
 struct Neighbour {
     double distance;
     Index point;
@@ -37,11 +43,13 @@ public:
         low_.assign(nodes, 0.0);
         handles_.resize(size_);
         for (Index i = 0; i < size_; ++i) handles_[i] = Handle(points[i], i);
+        leaf_begin_.resize((std::size_t{1} << depth_) + 1);
+        leaf_begin_.back() = size_;
         split(0, 0, size_, depth_, interrupt);
         coords_.resize(static_cast<std::size_t>(size_) * dim_);
         original_.resize(size_);
         for (Index i = 0; i < size_; ++i) {
-            for (int k = 0; k < dim_; ++k) coords_[static_cast<std::size_t>(i) * dim_ + k] = handles_[i][k];
+            for (int k = 0; k < dims(); ++k) coords_[static_cast<std::size_t>(i) * dims() + k] = handles_[i][k];
             original_[i] = handles_[i].id;
         }
     }
@@ -60,6 +68,15 @@ public:
         return radius;
     }
 
+    // Fills `found` with the leaves that may hold points closer to q than `reach`, in order of distance.
+    void near_leaves(const double* q, double reach, std::vector<LeafAt>& found) const {
+        found.clear();
+        collect_leaves(0, depth_, q, reach * reach, found);
+        std::sort(found.begin(), found.end(), [](const LeafAt& a, const LeafAt& b) {
+            return a.distance != b.distance ? a.distance < b.distance : a.leaf < b.leaf;
+        });
+    }
+
     // Sets the bounds from `price`, which may afterwards only grow until the next call.
     template <class Price>
     void bound_prices(const Price& price) {
@@ -70,11 +87,26 @@ public:
     // lower `limit`. Bounds met on the way are tightened.
     template <class Price, class Visit>
     void visit_cheap(const double* q, double horizon, const double& limit, const Price& price, const Visit& visit) {
-        visit_cheap(0, 0, size_, depth_, q, horizon, limit, price, visit);
+        visit_cheap(0, depth_, q, horizon, limit, price, visit);
+    }
+
+    // The same for the points of the leaves in `list` alone, which `near_leaves` made for q.
+    template <class Price, class Visit>
+    void visit_cheap(const LeafAt* list, const LeafAt* list_end, const double* q, double horizon, const double& limit,
+                     const Price& price, const Visit& visit) {
+        const std::size_t first_leaf = leaf_begin_.size() - 2;
+        for (; list != list_end && list->distance < limit; ++list) {
+            const std::size_t node = first_leaf + list->leaf;
+            const double room = limit - low_[node];
+            if (room > horizon && list->distance <= room) visit_leaf(node, q, horizon, limit, price, visit);
+        }
     }
 
 private:
     static constexpr Index kLeaf = 8;
+
+    int dims() const { return D > 0 ? D : dim_; }
+    std::size_t leaf_of(std::size_t node) const { return node - (leaf_begin_.size() - 2); }
 
     struct FixedHandle {
         std::array<double, D == 0 ? 1 : D> c;
@@ -92,13 +124,13 @@ private:
     };
     using Handle = std::conditional_t<(D > 0), FixedHandle, PointerHandle>;
 
-    const double* box(std::size_t node) const { return boxes_.data() + node * 2 * dim_; }
+    const double* box(std::size_t node) const { return boxes_.data() + node * 2 * dims(); }
 
     void split(std::size_t node, Index begin, Index end, int depth, Interrupt& interrupt) {
-        double* lo = boxes_.data() + node * 2 * dim_;
-        double* hi = lo + dim_;
+        double* lo = boxes_.data() + node * 2 * dims();
+        double* hi = lo + dims();
         int widest = 0;
-        for (int k = 0; k < dim_; ++k) {
+        for (int k = 0; k < dims(); ++k) {
             lo[k] = std::numeric_limits<double>::infinity();
             hi[k] = -lo[k];
             for (Index i = begin; i < end; ++i) {
@@ -108,7 +140,10 @@ private:
             if (hi[k] - lo[k] > hi[widest] - lo[widest]) widest = k;
         }
         if (end - begin > 4096) interrupt.look();
-        if (depth == 0) return;
+        if (depth == 0) {
+            leaf_begin_[leaf_of(node)] = begin;
+            return;
+        }
         const Index mid = begin + (end - begin) / 2;
         std::nth_element(handles_.begin() + begin, handles_.begin() + mid, handles_.begin() + end,
                          [widest](const Handle& a, const Handle& b) {
@@ -120,10 +155,9 @@ private:
 
     double squared_distance_to_box(std::size_t node, const double* q) const {
         const double* lo = box(node);
-        const double* hi = lo + dim_;
+        const double* hi = lo + dims();
         double sum = 0.0;
-        const int d = D > 0 ? D : dim_;
-        for (int k = 0; k < d; ++k) {
+        for (int k = 0; k < dims(); ++k) {
             const double outside = std::max(std::max(lo[k] - q[k], q[k] - hi[k]), 0.0);
             sum += outside * outside;
         }
@@ -143,7 +177,7 @@ private:
         if (depth == 0) {
             const Points<D> all = points();
             for (Index i = begin; i < end; ++i) {
-                const double d = distance<D>(q, all[i], dim_);
+                const double d = distance<D>(q, all[i], dims());
                 if (d < radius) found.push_back({d, i});
             }
             if (found.size() >= 2 * wanted + kLeaf) radius = keep_nearest(wanted, found);
@@ -163,6 +197,36 @@ private:
         }
     }
 
+    void collect_leaves(std::size_t node, int depth, const double* q, double squared_reach, std::vector<LeafAt>& found) const {
+        const double squared = squared_distance_to_box(node, q);
+        if (!(squared < squared_reach)) return;
+        if (depth > 0) {
+            collect_leaves(2 * node + 1, depth - 1, q, squared_reach, found);
+            collect_leaves(2 * node + 2, depth - 1, q, squared_reach, found);
+            return;
+        }
+        constexpr double kRoundingDown = 1.0 - 1e-6;  // the float must not exceed the distance
+        found.push_back({static_cast<float>(std::sqrt(squared) * kRoundingDown), static_cast<Index>(leaf_of(node))});
+    }
+
+    template <class Price, class Visit>
+    void visit_leaf(std::size_t node, const double* q, double horizon, const double& limit, const Price& price,
+                    const Visit& visit) {
+        const Points<D> all = points();
+        const Index end = leaf_begin_[leaf_of(node) + 1];
+        double low = std::numeric_limits<double>::infinity();
+        for (Index i = leaf_begin_[leaf_of(node)]; i < end; ++i) {
+            const double at = price(i);
+            low = std::min(low, at);
+            const double room = limit - at;
+            const double squared = squared_distance<D>(q, all[i], dims());
+            if (!(squared <= room * std::abs(room))) continue;
+            const double d = std::sqrt(squared);
+            if (d >= horizon) visit(i, d);
+        }
+        low_[node] = low;
+    }
+
     template <class Price>
     double bound_prices(std::size_t node, Index begin, Index end, int depth, const Price& price) {
         double low = std::numeric_limits<double>::infinity();
@@ -178,20 +242,12 @@ private:
     }
 
     template <class Price, class Visit>
-    void visit_cheap(std::size_t node, Index begin, Index end, int depth, const double* q, double horizon,
-                     const double& limit, const Price& price, const Visit& visit) {
+    void visit_cheap(std::size_t node, int depth, const double* q, double horizon, const double& limit, const Price& price,
+                     const Visit& visit) {
         if (depth == 0) {
-            const Points<D> all = points();
-            double low = std::numeric_limits<double>::infinity();
-            for (Index i = begin; i < end; ++i) {
-                low = std::min(low, price(i));
-                const double d = distance<D>(q, all[i], dim_);
-                if (d >= horizon) visit(i, d);
-            }
-            low_[node] = low;
+            visit_leaf(node, q, horizon, limit, price, visit);
             return;
         }
-        const Index mid = begin + (end - begin) / 2;
         const double left = squared_distance_to_box(2 * node + 1, q);
         const double right = squared_distance_to_box(2 * node + 2, q);
         for (int turn = 0; turn < 2; ++turn) {
@@ -199,11 +255,7 @@ private:
             const std::size_t child = go_left ? 2 * node + 1 : 2 * node + 2;
             const double room = limit - low_[child];
             if (!(room > horizon) || !((go_left ? left : right) <= room * room)) continue;
-            if (go_left) {
-                visit_cheap(child, begin, mid, depth - 1, q, horizon, limit, price, visit);
-            } else {
-                visit_cheap(child, mid, end, depth - 1, q, horizon, limit, price, visit);
-            }
+            visit_cheap(child, depth - 1, q, horizon, limit, price, visit);
         }
         low_[node] = std::min(low_[2 * node + 1], low_[2 * node + 2]);
     }
@@ -214,6 +266,7 @@ private:
     std::vector<double> boxes_;
     std::vector<double> low_;
     std::vector<Handle> handles_;
+    std::vector<Index> leaf_begin_;
     std::vector<double> coords_;
     std::vector<Index> original_;
 };

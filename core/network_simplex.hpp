@@ -96,16 +96,16 @@ public:
     double source_left(Index x) const { return left(x); }
     double target_left(Index y) const { return left(sources_ + y); }
 
-    // Calls visit(source, target, mass) for every arc that carries mass between the sides.
+    // Calls visit(source, target, mass, cost) for every arc that carries mass between the sides.
     template <class Visit>
     void visit_flow(const Visit& visit) const {
         for (Index v = 0; v < root_; ++v) {
             const Node& node = nodes_[v];
             if (node.parent == root_ || node.parent == kNobody || !(node.flow > 0.0)) continue;
             if (v < sources_) {
-                visit(v, node.parent - sources_, node.flow);
+                visit(v, node.parent - sources_, node.flow, node.cost);
             } else {
-                visit(node.parent, v - sources_, node.flow);
+                visit(node.parent, v - sources_, node.flow, node.cost);
             }
         }
     }

@@ -14,6 +14,7 @@ struct Cell {
     Index target;
     Index next_of_target;
     double mass;
+    double distance;
 };
 
 // The plan as it stands: the cells with mass, linked into a list for each target, and the mass that is left on each side.
@@ -37,14 +38,14 @@ public:
     const Cell& cell(Index c) const { return cells_[c]; }
     Index first_of_target(Index y) const { return first_of_target_[y]; }
 
-    void add(Index source, Index target, double mass) {
+    void add(Index source, Index target, double mass, double distance) {
         for (Index c = first_of_target_[target]; c != kNone; c = cells_[c].next_of_target) {
             if (cells_[c].source == source) {
                 cells_[c].mass += mass;
                 return;
             }
         }
-        const Cell fresh{source, target, first_of_target_[target], mass};
+        const Cell fresh{source, target, first_of_target_[target], mass, distance};
         Index at = unused_;
         if (at != kNone) {
             unused_ = cells_[at].next_of_target;
@@ -70,12 +71,12 @@ public:
         --size_;
     }
 
-    // Calls visit(source, target, mass) for every cell, by target.
+    // Calls visit(cell) for every cell, by target.
     template <class Visit>
     void visit(const Visit& visit) const {
         for (std::size_t y = 0; y < first_of_target_.size(); ++y) {
             for (Index c = first_of_target_[y]; c != kNone; c = cells_[c].next_of_target) {
-                visit(cells_[c].source, cells_[c].target, cells_[c].mass);
+                visit(cells_[c]);
             }
         }
     }

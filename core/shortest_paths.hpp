@@ -29,8 +29,8 @@ public:
         target_dist_.assign(instance.target.points.n, kInfinity);
         via_cell_.resize(instance.source.points.n);
         via_source_.resize(instance.target.points.n);
+        for (Index x = 0; x < instance.source.points.n; ++x) place_at_nearest(x);
         for (Index x = 0; x < instance.source.points.n; ++x) {
-            place_at_nearest(x);
             while (plan.source_left[x] > 0.0 && instance.source.potential[x] < instance.reach) {
                 const End end = search(x);
                 raise_potentials(end);
@@ -44,27 +44,34 @@ public:
 private:
     static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+    struct Via {
+        Index source;
+        double step;
+    };
+
     // Where a search ends: at `target`, entered from `last`, or, without a target, at `last`, which leaves its mass behind.
     struct End {
         double dist;
         Index last;
         Index target;
+        double step;  // the distance from `last` to it
     };
 
     // What a first search finds at once where the nearest target has room: such a target has price 0, nobody is cheaper.
     void place_at_nearest(Index x) {
         const auto row = instance_->row(x);
         if (row.begin == row.end || !(plan_->target_left[row.begin->point] > 0.0) || !(plan_->source_left[x] > 0.0)) return;
-        const double mass = std::min(plan_->source_left[x], plan_->target_left[row.begin->point]);
-        instance_->source.potential[x] = row.begin->distance;
+        const Neighbour& nearest = *row.begin;
+        const double mass = std::min(plan_->source_left[x], plan_->target_left[nearest.point]);
+        instance_->source.potential[x] = nearest.distance;
         plan_->source_left[x] -= mass;
-        plan_->target_left[row.begin->point] -= mass;
-        plan_->add(x, row.begin->point, mass);
+        plan_->target_left[nearest.point] -= mass;
+        plan_->add(x, nearest.point, mass, nearest.distance);
     }
 
     End search(Index start) {
         heap_.clear();
-        End end{kInfinity, kNone, kNone};
+        End end{kInfinity, kNone, kNone, 0.0};
         reach_source(start, 0.0, kNone, end);
         while (!heap_.empty()) {
             const Heap::Item top = heap_.pop();
@@ -84,20 +91,20 @@ private:
         reached_sources_.push_back(x);
         const double level = instance_->source.potential[x];
         const double quit = dist + (instance_->reach - level);
-        if (quit < end.dist) end = {quit, x, kNone};
+        if (quit < end.dist) end = {quit, x, kNone, 0.0};
         double limit = end.dist - dist + level;
         instance_->visit_cheap(x, limit, [&](Index y, double d) {
             ++looked_at_;
             const double key = dist + std::max(0.0, d + instance_->target.potential[y] - level);
             if (!(key < end.dist) || !(key < target_dist_[y])) return;
             if (plan_->target_left[y] > 0.0) {
-                end = {key, x, y};
+                end = {key, x, y, d};
                 limit = end.dist - dist + level;
                 return;
             }
             if (target_dist_[y] == kInfinity) reached_targets_.push_back(y);
             target_dist_[y] = key;
-            via_source_[y] = x;
+            via_source_[y] = {x, d};
             heap_.push(key, y);
         });
     }
@@ -121,20 +128,20 @@ private:
         if (end.target == kNone && end.last == start) return;
         double mass = plan_->source_left[start];
         if (end.target != kNone) mass = std::min(mass, plan_->target_left[end.target]);
-        for (Index x = end.last; x != start; x = via_source_[plan_->cell(via_cell_[x]).target]) {
+        for (Index x = end.last; x != start; x = via_source_[plan_->cell(via_cell_[x]).target].source) {
             mass = std::min(mass, plan_->cell(via_cell_[x]).mass);
         }
         if (end.target != kNone) {
             plan_->target_left[end.target] -= mass;
-            plan_->add(end.last, end.target, mass);
+            plan_->add(end.last, end.target, mass, end.step);
         } else {
             plan_->source_left[end.last] += mass;
         }
         for (Index x = end.last; x != start;) {
             const Index y = plan_->cell(via_cell_[x]).target;
             plan_->take(via_cell_[x], mass);
-            x = via_source_[y];
-            plan_->add(x, y, mass);
+            x = via_source_[y].source;
+            plan_->add(x, y, mass, via_source_[y].step);
         }
         plan_->source_left[start] -= mass;
     }
@@ -147,7 +154,7 @@ private:
     std::vector<double> source_dist_;
     std::vector<double> target_dist_;
     std::vector<Index> via_cell_;
-    std::vector<Index> via_source_;
+    std::vector<Via> via_source_;
     std::vector<Index> reached_sources_;
     std::vector<Index> reached_targets_;
 };

@@ -35,7 +35,7 @@ public:
         plan.reset(instance.source.mass, instance.target.mass);
         for (Index x = 0; x < instance.source.points.n; ++x) plan.source_left[x] = simplex_.source_left(x);
         for (Index y = 0; y < instance.target.points.n; ++y) plan.target_left[y] = simplex_.target_left(y);
-        simplex_.visit_flow([&](Index x, Index y, double mass) { plan.add(x, y, mass); });
+        simplex_.visit_flow([&](Index x, Index y, double mass, double cost) { plan.add(x, y, mass, cost); });
     }
 
 private:

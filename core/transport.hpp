@@ -35,7 +35,7 @@ public:
     const Plan& plan() const { return plan_; }
 
 private:
-    static constexpr double kLooks = 4.0;
+    static constexpr double kLooks = 8.0;
     static constexpr double kSmallProblem = 2000.0;  // looks that are cheaper than a start of the simplex
 
     double allowed_looks(Method method) const {
