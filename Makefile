@@ -6,13 +6,17 @@ BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard core/*.hpp core/*.cpp)
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FUZZ_SECONDS ?= 60
 
-.PHONY: demo test lint types fuzz clean
+.PHONY: demo test bench lint types fuzz clean
 
 demo: .venv/installed
 	@$(BIN)/flatmetric demo
 
 test: .venv/installed-dev
 	$(BIN)/python -m pytest
+
+# Every regime against its peers; about ten minutes on an otherwise idle machine. One alone: make bench ONLY=H
+bench: .venv/installed-dev
+	$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY))
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

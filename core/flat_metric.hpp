@@ -83,6 +83,8 @@ public:
         const bool from_pred = pred_total < truth_total;
         const Measure<D>& source = from_pred ? pred : truth;
         const Measure<D>& target = from_pred ? truth : pred;
+        const double source_total = std::min(truth_total, pred_total);
+        const double target_total = std::max(truth_total, pred_total);
         transport_.solve(source.points, source.mass, target.points, target.mass,
                          from_pred ? truth_box : pred_box, 2.0 * effective, method, interrupt);
         const Instance<D>& solved = transport_.instance();
@@ -101,8 +103,10 @@ public:
             ++at;
         }
         const double left_costs = std::isinf(lam) ? 0.0 : lam;
-        const double source_cost = left_costs * sum(plan.source_left);
-        const double target_cost = left_costs * sum(plan.target_left);
+        const bool units = truth.mass == nullptr && pred.mass == nullptr;  // then each point is moved whole or not at all
+        const auto moved = static_cast<double>(pairs_.size());
+        const double source_cost = left_costs * (units ? source_total - moved : sum(plan.source_left));
+        const double target_cost = left_costs * (units ? target_total - moved : sum(plan.target_left));
         parts.missed = from_pred ? target_cost : source_cost;
         parts.false_ = from_pred ? source_cost : target_cost;
 

@@ -27,7 +27,7 @@ public:
         start_.assign(static_cast<std::size_t>(first_.cells) * second_.cells + 1, 0);
         cell_.resize(n);
         for (Index i = 0; i < n; ++i) {
-            cell_[i] = first_.cell(points[i][0]) * second_.cells + (dims() > 1 ? second_.cell(points[i][1]) : 0);
+            cell_[i] = first_.inner_cell(points[i][0]) * second_.cells + (dims() > 1 ? second_.inner_cell(points[i][1]) : 0);
             ++start_[cell_[i]];
         }
         // Ends of the cells first; filling backwards turns them into starts.
@@ -68,6 +68,9 @@ private:
         double low = 0.0;
         double per_length = 0.0;
         Index cells = 1;
+
+        // Of a place between low and high.
+        Index inner_cell(double x) const { return std::min(static_cast<Index>((x - low) * per_length), cells - 1); }
 
         // A place outside belongs to the cell at the border.
         Index cell(double x) const {

@@ -15,27 +15,27 @@ public:
         Index node;
     };
 
-    bool empty() const { return items_.empty(); }
-    void clear() { items_.clear(); }
+    bool empty() const { return size_ == 0; }
+    void clear() { size_ = 0; }
 
     void push(double key, Index node) {
+        if (size_ == items_.size()) items_.resize(2 * size_ + 64);
         const Item item{key, node};
-        std::size_t at = items_.size();
-        items_.push_back(item);
+        std::size_t at = size_++;
         while (at > 0) {
             const std::size_t up = (at - 1) / 4;
             if (!before(item, items_[up])) break;
             items_[at] = items_[up];
             at = up;
         }
-        items_[at] = item;
+        items_[at].key = key;
+        items_[at].node = node;
     }
 
     Item pop() {
-        const Item top = items_.front();
-        const Item item = items_.back();
-        items_.pop_back();
-        const std::size_t n = items_.size();
+        const Item top = items_[0];
+        const Item item = items_[--size_];
+        const std::size_t n = size_;
         std::size_t at = 0;
         while (4 * at + 1 < n) {
             std::size_t best = 4 * at + 1;
@@ -55,6 +55,7 @@ private:
     static bool before(const Item& a, const Item& b) { return a.key != b.key ? a.key < b.key : a.node < b.node; }
 
     std::vector<Item> items_;
+    std::size_t size_ = 0;
 };
 
 }  // namespace flatmetric

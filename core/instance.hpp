@@ -49,6 +49,7 @@ public:
         if (has_trees_) {
             entries_.clear();
             leaves_.clear();
+            shared_leaf_ = kNone;
             target.tree.bound_prices([](Index) { return 0.0; });
         } else {
             list_all_rows(target_box);
@@ -120,8 +121,10 @@ public:
 
 private:
     static constexpr Index kTiny = 12;           // up to here looking at everybody beats a grid
-    static constexpr Index kSmall = 256;         // up to here a grid beats a tree
-    static constexpr std::size_t kPrefix = 24;  // neighbours listed at the first look at a row; the tree gives the others
+    static constexpr Index kSmall = 512;         // up to here a grid beats a tree
+    static constexpr std::size_t kPrefix = 32;  // neighbours listed at the first look at a row; the tree gives the others
+
+    static constexpr std::size_t kShared = 48;  // leaves that a leaf's sources may share; beyond, each looks for itself
 
     // While the lists of leaves hold no more than this for each point, a row that is looked at beyond its neighbours gets one.
     static constexpr std::size_t kLeaves = 64;
@@ -153,11 +156,11 @@ private:
         const bool tiny = target.points.n <= kTiny;
         if (!tiny) grid_.build(target.points, target_box, reach);
         const double squared_reach = reach * reach;
-        const std::size_t most = static_cast<std::size_t>(source.points.n) * target.points.n;
-        if (entries_.size() < most) entries_.resize(most);
-        Neighbour* row = entries_.data();
+        std::size_t used = 0;
         for (Index x = 0; x < source.points.n; ++x) {
             // Every candidate is written and only the near ones are kept: no branch for the processor to guess.
+            if (entries_.size() < used + target.points.n) entries_.resize(2 * (used + target.points.n));
+            Neighbour* const row = entries_.data() + used;
             Neighbour* end = row;
             const auto keep_if_near = [&](Index y, double squared) {
                 *end = {squared, y};
@@ -170,8 +173,8 @@ private:
             }
             for (Neighbour* entry = row; entry != end; ++entry) entry->distance = std::sqrt(entry->distance);
             sort_row(row, end);
-            rows_[x] = {static_cast<std::size_t>(row - entries_.data()), 0, static_cast<std::uint32_t>(end - row), 0, reach};
-            row = end;
+            rows_[x] = {used, 0, static_cast<std::uint32_t>(end - row), 0, reach};
+            used += static_cast<std::size_t>(end - row);
         }
     }
 
@@ -196,7 +199,7 @@ private:
         const double* q = source.points[x];
         StoredRow& stored = rows_[x];
         if (stored.leaves_count == 0 && leaves_.size() <= kLeaves * (rows_.size() + target.mass.size())) {
-            target.tree.near_leaves(q, reach, found_leaves_);
+            target.tree.near_leaves(q, q, reach, std::numeric_limits<std::size_t>::max(), found_leaves_);
             stored.leaves_begin = leaves_.size();
             stored.leaves_count = static_cast<std::uint32_t>(found_leaves_.size());
             leaves_.insert(leaves_.end(), found_leaves_.begin(), found_leaves_.end());
@@ -212,10 +215,22 @@ private:
     // Kept out of line, so that looking up a listed row costs nothing.
     [[gnu::noinline]] void list_row(Index x) {
         StoredRow& stored = rows_[x];
-        stored.horizon = target.tree.nearest(source.points[x], reach, kPrefix, found_);
+        stored.horizon = list_nearest(x);
         stored.begin = entries_.size();
         stored.count = static_cast<std::uint32_t>(found_.size());
         entries_.insert(entries_.end(), found_.begin(), found_.end());
+    }
+
+    // Sources of one leaf are listed one after the other, as a rule, and share the leaves of targets around them.
+    double list_nearest(Index x) {
+        const Index leaf = source.tree.leaf_with(x, shared_leaf_ == kNone ? 0 : shared_leaf_);
+        if (leaf != shared_leaf_) {
+            shared_leaf_ = leaf;
+            share_leaves_ = target.tree.near_leaves(source.tree.leaf_low(leaf), source.tree.leaf_high(leaf), reach, kShared,
+                                                    shared_leaves_);
+        }
+        if (!share_leaves_) return target.tree.nearest(source.points[x], reach, kPrefix, found_);
+        return target.tree.nearest(shared_leaves_, source.points[x], reach, kPrefix, found_);
     }
 
     // p(y) = max(0, max of U(x) - d), found as reach - min(reach, min of d + (reach - U)).
@@ -244,6 +259,9 @@ private:
     std::vector<Neighbour> found_;
     std::vector<LeafAt> leaves_;
     std::vector<LeafAt> found_leaves_;
+    Index shared_leaf_ = kNone;
+    bool share_leaves_ = false;
+    std::vector<LeafAt> shared_leaves_;
 };
 
 }  // namespace flatmetric

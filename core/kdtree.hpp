@@ -62,19 +62,44 @@ public:
     double nearest(const double* q, double reach, std::size_t wanted, std::vector<Neighbour>& found) const {
         found.clear();
         double radius = reach;
-        collect(0, 0, size_, depth_, q, wanted, radius, found);
+        collect(0, depth_, q, wanted, radius, found);
         if (found.size() > wanted) radius = keep_nearest(wanted, found);
         std::sort(found.begin(), found.end());
         return radius;
     }
 
-    // Fills `found` with the leaves that may hold points closer to q than `reach`, in order of distance.
-    void near_leaves(const double* q, double reach, std::vector<LeafAt>& found) const {
+    // The same among the points of the leaves in `list` alone, which `near_leaves` made for a box around q.
+    double nearest(const std::vector<LeafAt>& list, const double* q, double reach, std::size_t wanted,
+                   std::vector<Neighbour>& found) const {
         found.clear();
-        collect_leaves(0, depth_, q, reach * reach, found);
+        double radius = reach;
+        for (const LeafAt& at : list) {
+            if (!(at.distance < radius)) break;
+            const std::size_t node = node_of(at.leaf);
+            if (squared_distance_to_box(node, q) < radius * radius) collect_leaf(node, q, wanted, radius, found);
+        }
+        if (found.size() > wanted) radius = keep_nearest(wanted, found);
+        std::sort(found.begin(), found.end());
+        return radius;
+    }
+
+    // The leaf that holds a point; `guess` is looked at first.
+    Index leaf_with(Index point, Index guess) const {
+        if (leaf_begin_[guess] <= point && point < leaf_begin_[guess + 1]) return guess;
+        return static_cast<Index>(std::upper_bound(leaf_begin_.begin(), leaf_begin_.end(), point) - leaf_begin_.begin()) - 1;
+    }
+    const double* leaf_low(Index leaf) const { return box(node_of(leaf)); }
+    const double* leaf_high(Index leaf) const { return box(node_of(leaf)) + dims(); }
+
+    // Fills `found` with the leaves that may hold points closer than `reach` to the box from low to high, in order of distance.
+    // False, with some of them, if there are more than `most`.
+    bool near_leaves(const double* low, const double* high, double reach, std::size_t most, std::vector<LeafAt>& found) const {
+        found.clear();
+        collect_leaves(0, depth_, low, high, reach * reach, most, found);
         std::sort(found.begin(), found.end(), [](const LeafAt& a, const LeafAt& b) {
             return a.distance != b.distance ? a.distance < b.distance : a.leaf < b.leaf;
         });
+        return found.size() <= most;
     }
 
     // Sets the bounds from `price`, which may afterwards only grow until the next call.
@@ -94,19 +119,19 @@ public:
     template <class Price, class Visit>
     void visit_cheap(const LeafAt* list, const LeafAt* list_end, const double* q, double horizon, const double& limit,
                      const Price& price, const Visit& visit) {
-        const std::size_t first_leaf = leaf_begin_.size() - 2;
         for (; list != list_end && list->distance < limit; ++list) {
-            const std::size_t node = first_leaf + list->leaf;
+            const std::size_t node = node_of(list->leaf);
             const double room = limit - low_[node];
             if (room > horizon && list->distance <= room) visit_leaf(node, q, horizon, limit, price, visit);
         }
     }
 
 private:
-    static constexpr Index kLeaf = 8;
+    static constexpr Index kLeaf = 12;
 
     int dims() const { return D > 0 ? D : dim_; }
     std::size_t leaf_of(std::size_t node) const { return node - (leaf_begin_.size() - 2); }
+    std::size_t node_of(Index leaf) const { return (leaf_begin_.size() - 2) + leaf; }
 
     struct FixedHandle {
         std::array<double, D == 0 ? 1 : D> c;
@@ -153,12 +178,15 @@ private:
         split(2 * node + 2, mid, end, depth - 1, interrupt);
     }
 
-    double squared_distance_to_box(std::size_t node, const double* q) const {
+    double squared_distance_to_box(std::size_t node, const double* q) const { return squared_distance_to_box(node, q, q); }
+
+    // Between the node's box and the one from low to high.
+    double squared_distance_to_box(std::size_t node, const double* low, const double* high) const {
         const double* lo = box(node);
         const double* hi = lo + dims();
         double sum = 0.0;
         for (int k = 0; k < dims(); ++k) {
-            const double outside = std::max(std::max(lo[k] - q[k], q[k] - hi[k]), 0.0);
+            const double outside = std::max(std::max(lo[k] - high[k], low[k] - hi[k]), 0.0);
             sum += outside * outside;
         }
         return sum;
@@ -172,37 +200,43 @@ private:
         return horizon;
     }
 
-    void collect(std::size_t node, Index begin, Index end, int depth, const double* q, std::size_t wanted, double& radius,
+    void collect(std::size_t node, int depth, const double* q, std::size_t wanted, double& radius,
                  std::vector<Neighbour>& found) const {
         if (depth == 0) {
-            const Points<D> all = points();
-            for (Index i = begin; i < end; ++i) {
-                const double d = distance<D>(q, all[i], dims());
-                if (d < radius) found.push_back({d, i});
-            }
-            if (found.size() >= 2 * wanted + kLeaf) radius = keep_nearest(wanted, found);
+            collect_leaf(node, q, wanted, radius, found);
             return;
         }
-        const Index mid = begin + (end - begin) / 2;
         const double left = squared_distance_to_box(2 * node + 1, q);
         const double right = squared_distance_to_box(2 * node + 2, q);
         for (int turn = 0; turn < 2; ++turn) {
             const bool go_left = (left <= right) == (turn == 0);
-            if (!((go_left ? left : right) < radius * radius)) continue;
-            if (go_left) {
-                collect(2 * node + 1, begin, mid, depth - 1, q, wanted, radius, found);
-            } else {
-                collect(2 * node + 2, mid, end, depth - 1, q, wanted, radius, found);
+            if ((go_left ? left : right) < radius * radius) {
+                collect(go_left ? 2 * node + 1 : 2 * node + 2, depth - 1, q, wanted, radius, found);
             }
         }
     }
 
-    void collect_leaves(std::size_t node, int depth, const double* q, double squared_reach, std::vector<LeafAt>& found) const {
-        const double squared = squared_distance_to_box(node, q);
-        if (!(squared < squared_reach)) return;
+    void collect_leaf(std::size_t node, const double* q, std::size_t wanted, double& radius,
+                      std::vector<Neighbour>& found) const {
+        const Points<D> all = points();
+        const Index end = leaf_begin_[leaf_of(node) + 1];
+        const double squared_radius = radius * radius;
+        for (Index i = leaf_begin_[leaf_of(node)]; i < end; ++i) {
+            const double squared = squared_distance<D>(q, all[i], dims());
+            if (!(squared < squared_radius)) continue;
+            const double d = std::sqrt(squared);
+            if (d < radius) found.push_back({d, i});
+        }
+        if (found.size() >= 2 * wanted + kLeaf) radius = keep_nearest(wanted, found);
+    }
+
+    void collect_leaves(std::size_t node, int depth, const double* low, const double* high, double squared_reach,
+                        std::size_t most, std::vector<LeafAt>& found) const {
+        const double squared = squared_distance_to_box(node, low, high);
+        if (!(squared < squared_reach) || found.size() > most) return;
         if (depth > 0) {
-            collect_leaves(2 * node + 1, depth - 1, q, squared_reach, found);
-            collect_leaves(2 * node + 2, depth - 1, q, squared_reach, found);
+            collect_leaves(2 * node + 1, depth - 1, low, high, squared_reach, most, found);
+            collect_leaves(2 * node + 2, depth - 1, low, high, squared_reach, most, found);
             return;
         }
         constexpr double kRoundingDown = 1.0 - 1e-6;  // the float must not exceed the distance

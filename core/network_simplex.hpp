@@ -56,7 +56,7 @@ public:
         for (;;) {
             interrupt.tick();
             const Arc entering = best_of_pool(block);
-            if (entering.tail == kNobody) return;
+            if (entering.tail == kNone) return;
             pivot(entering);
         }
     }
@@ -75,13 +75,13 @@ public:
                     interrupt.tick();
                     const Index end = std::min<Index>(begin + block, sources_);
                     const Arc entering = best_of_diagonal(begin, end, offset, squared);
-                    if (entering.tail == kNobody) continue;
+                    if (entering.tail == kNone) continue;
                     pivot(entering);
                     moved = true;
                 }
             }
             for (Index v = 0; v < root_; ++v) {
-                if (nodes_[v].parent == kNobody || !(reduced_cost(star_arc(v)) < -tolerance())) continue;
+                if (nodes_[v].parent == kNone || !(reduced_cost(star_arc(v)) < -tolerance())) continue;
                 pivot(star_arc(v));
                 moved = true;
             }
@@ -101,7 +101,7 @@ public:
     void visit_flow(const Visit& visit) const {
         for (Index v = 0; v < root_; ++v) {
             const Node& node = nodes_[v];
-            if (node.parent == root_ || node.parent == kNobody || !(node.flow > 0.0)) continue;
+            if (node.parent == root_ || node.parent == kNone || !(node.flow > 0.0)) continue;
             if (v < sources_) {
                 visit(v, node.parent - sources_, node.flow, node.cost);
             } else {
@@ -113,7 +113,6 @@ public:
 private:
     static constexpr double kTolerance = 1e-14;
     static constexpr Index kSmallestBlock = 32;
-    static constexpr Index kNobody = -1;
 
     struct Arc {
         Index tail;
@@ -123,10 +122,10 @@ private:
 
     // flow and cost are those of the arc to the parent.
     struct Node {
-        Index parent = kNobody;
-        Index first_child = kNobody;
-        Index next = kNobody;
-        Index previous = kNobody;
+        Index parent = kNone;
+        Index first_child = kNone;
+        Index next = kNone;
+        Index previous = kNone;
         Index depth = 0;
         double flow = 0.0;
         double cost = 0.0;
@@ -139,7 +138,7 @@ private:
 
     // The best arc of the first block, from where the last search ended, that holds a good one.
     Arc best_of_pool(std::size_t block) {
-        Arc best{kNobody, kNobody, 0.0};
+        Arc best{kNone, kNone, 0.0};
         double least = -tolerance();
         std::size_t left_in_block = block;
         for (std::size_t seen = 0; seen < pool_.size(); ++seen) {
@@ -151,7 +150,7 @@ private:
                 best = arc;
             }
             if (--left_in_block == 0) {
-                if (best.tail != kNobody) break;
+                if (best.tail != kNone) break;
                 left_in_block = block;
             }
         }
@@ -163,7 +162,7 @@ private:
     Arc best_of_diagonal(Index begin, Index end, Index offset, const Squared& squared) const {
         const Index m = root_ - sources_;
         const double* p = potential_.data() + sources_;
-        Arc best{kNobody, kNobody, 0.0};
+        Arc best{kNone, kNone, 0.0};
         double least = -tolerance();
         Index y = (begin + static_cast<std::int64_t>(offset)) % m;
         for (Index x = begin; x < end; ++x) {
@@ -187,7 +186,7 @@ private:
         const Index join = common_ancestor(entering.tail, entering.head);
         // Flow goes join -> tail -> head -> join; of the arcs that block it, the last on this way leaves.
         double step = std::numeric_limits<double>::infinity();
-        Index leaving = kNobody;
+        Index leaving = kNone;
         bool on_tail_side = false;
         for (Index v = entering.tail; v != join; v = nodes_[v].parent) {
             if (points_up(v) && nodes_[v].flow < step) {
@@ -244,16 +243,16 @@ private:
     void link(Index v, Index parent) {
         Node& node = nodes_[v];
         node.parent = parent;
-        node.previous = kNobody;
+        node.previous = kNone;
         node.next = nodes_[parent].first_child;
-        if (node.next != kNobody) nodes_[node.next].previous = v;
+        if (node.next != kNone) nodes_[node.next].previous = v;
         nodes_[parent].first_child = v;
     }
 
     void unlink(Index v) {
         const Node& node = nodes_[v];
-        if (node.next != kNobody) nodes_[node.next].previous = node.previous;
-        if (node.previous != kNobody) {
+        if (node.next != kNone) nodes_[node.next].previous = node.previous;
+        if (node.previous != kNone) {
             nodes_[node.previous].next = node.next;
         } else {
             nodes_[node.parent].first_child = node.next;
@@ -265,11 +264,11 @@ private:
     void visit_subtree(Index top, const Visit& visit) {
         for (Index v = top;;) {
             visit(v);
-            if (nodes_[v].first_child != kNobody) {
+            if (nodes_[v].first_child != kNone) {
                 v = nodes_[v].first_child;
                 continue;
             }
-            while (v != top && nodes_[v].next == kNobody) v = nodes_[v].parent;
+            while (v != top && nodes_[v].next == kNone) v = nodes_[v].parent;
             if (v == top) return;
             v = nodes_[v].next;
         }

@@ -6,8 +6,6 @@
 
 namespace flatmetric {
 
-constexpr Index kNone = -1;
-
 // Mass carried from one source to one target.
 struct Cell {
     Index source;

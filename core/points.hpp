@@ -8,6 +8,7 @@
 namespace flatmetric {
 
 using Index = std::int32_t;
+constexpr Index kNone = -1;
 
 // Row-major coordinates of n points. D > 0 fixes the dimension at compile time; D == 0 reads it from `dim`.
 template <int D>

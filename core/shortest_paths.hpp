@@ -25,12 +25,14 @@ public:
         instance_ = &instance;
         plan_ = &plan;
         looked_at_ = 0;
+        unplaced_.clear();
+        for (Index x = 0; x < instance.source.points.n; ++x) place_at_nearest(x);
+        if (unplaced_.empty()) return true;
         source_dist_.assign(instance.source.points.n, kInfinity);
         target_dist_.assign(instance.target.points.n, kInfinity);
         via_cell_.resize(instance.source.points.n);
         via_source_.resize(instance.target.points.n);
-        for (Index x = 0; x < instance.source.points.n; ++x) place_at_nearest(x);
-        for (Index x = 0; x < instance.source.points.n; ++x) {
+        for (const Index x : unplaced_) {
             while (plan.source_left[x] > 0.0 && instance.source.potential[x] < instance.reach) {
                 const End end = search(x);
                 raise_potentials(end);
@@ -57,16 +59,26 @@ private:
         double step;  // the distance from `last` to it
     };
 
-    // What a first search finds at once where the nearest target has room: such a target has price 0, nobody is cheaper.
+    // What a first search finds at once: nobody in reach, or room at the nearest target (while all prices are 0, nobody is
+    // cheaper). Whoever needs more than that is noted.
     void place_at_nearest(Index x) {
+        if (plan_->source_left[x] == 0.0) return;
         const auto row = instance_->row(x);
-        if (row.begin == row.end || !(plan_->target_left[row.begin->point] > 0.0) || !(plan_->source_left[x] > 0.0)) return;
+        if (row.begin == row.end && !(row.horizon < instance_->reach)) {
+            instance_->source.potential[x] = instance_->reach;
+            return;
+        }
+        if (row.begin == row.end || !(plan_->target_left[row.begin->point] > 0.0)) {
+            unplaced_.push_back(x);
+            return;
+        }
         const Neighbour& nearest = *row.begin;
         const double mass = std::min(plan_->source_left[x], plan_->target_left[nearest.point]);
         instance_->source.potential[x] = nearest.distance;
         plan_->source_left[x] -= mass;
         plan_->target_left[nearest.point] -= mass;
         plan_->add(x, nearest.point, mass, nearest.distance);
+        if (plan_->source_left[x] > 0.0) unplaced_.push_back(x);
     }
 
     End search(Index start) {
@@ -93,17 +105,20 @@ private:
         const double quit = dist + (instance_->reach - level);
         if (quit < end.dist) end = {quit, x, kNone, 0.0};
         double limit = end.dist - dist + level;
-        instance_->visit_cheap(x, limit, [&](Index y, double d) {
+        const double* const price = instance_->target.potential.data();
+        const double* const left = plan_->target_left.data();
+        double* const target_dist = target_dist_.data();
+        instance_->visit_cheap(x, limit, [&, price, left, target_dist](Index y, double d) {
             ++looked_at_;
-            const double key = dist + std::max(0.0, d + instance_->target.potential[y] - level);
-            if (!(key < end.dist) || !(key < target_dist_[y])) return;
-            if (plan_->target_left[y] > 0.0) {
+            const double key = dist + std::max(0.0, d + price[y] - level);
+            if (!(key < end.dist) || !(key < target_dist[y])) return;
+            if (left[y] > 0.0) {
                 end = {key, x, y, d};
                 limit = end.dist - dist + level;
                 return;
             }
-            if (target_dist_[y] == kInfinity) reached_targets_.push_back(y);
-            target_dist_[y] = key;
+            if (target_dist[y] == kInfinity) reached_targets_.push_back(y);
+            target_dist[y] = key;
             via_source_[y] = {x, d};
             heap_.push(key, y);
         });
@@ -150,6 +165,7 @@ private:
     Plan* plan_ = nullptr;
     std::uint64_t looked_at_ = 0;
     Heap heap_;
+    std::vector<Index> unplaced_;
     // Of the current search: the distance of each reached node, and how it was reached.
     std::vector<double> source_dist_;
     std::vector<double> target_dist_;

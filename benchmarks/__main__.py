@@ -1,0 +1,88 @@
+"""Runs the regimes, checks that all answers agree, prints the table and saves it as CSV and Markdown."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import platform
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from benchmarks import peers
+from benchmarks.regimes import MEMORY, REGIMES, Row
+
+RESULTS = Path(__file__).parent / "results"
+HEADER = ["regime", "what", "size", "ours [s]", "peer", "peer [s]", "ratio", "bar", "met", "peak memory [MB]"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--only", action="append", choices=REGIMES, metavar="NAME", help=f"one of {', '.join(REGIMES)}")
+    parser.add_argument("--peak-memory-of", choices=MEMORY, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.peak_memory_of:
+        print_peak_memory(options.peak_memory_of)
+        return
+    table = [HEADER]
+    print(" | ".join(HEADER))
+    for name in options.only or REGIMES:
+        memory = peak_memory(name) if name in MEMORY else None
+        for row in REGIMES[name]():
+            table.append(cells(row, memory))
+            print(" | ".join(table[-1]), flush=True)
+    save(table, whole=options.only is None)
+
+
+def cells(row: Row, memory: float | None) -> list[str]:
+    sign = "<=" if row.at_most else ">="
+    shown = "" if memory is None else f"{memory:.0f}"
+    met = row.met
+    bar = MEMORY[row.regime][1] if row.regime in MEMORY else None
+    if memory is not None and bar is not None:
+        shown += f" (<= {bar:.0f})"
+        met = met is not False and memory <= bar
+    return [
+        row.regime,
+        row.what,
+        row.size,
+        f"{row.ours_s:.4g}",
+        row.peer,
+        "" if math.isnan(row.peer_s) else f"{row.peer_s:.4g}",
+        "" if math.isnan(row.ratio) else f"{row.ratio:.2f}" + (" ours/peer" if row.at_most else ""),
+        "" if row.bar is None else f"{sign} {row.bar:g}",
+        "" if met is None else "yes" if met else "NO",
+        shown,
+    ]
+
+
+def peak_memory(name: str) -> float:
+    """Peak resident memory in MB of a process that makes the problem and solves it, numpy and all."""
+    command = [sys.executable, "-m", "benchmarks", "--peak-memory-of", name]
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def print_peak_memory(name: str) -> None:
+    problem = MEMORY[name][0]()
+    peers.flatmetric(problem)
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    print(int(status.split("VmHWM:")[1].split()[0]) / 1024)
+
+
+def save(table: list[list[str]], whole: bool) -> None:
+    if not whole:
+        return
+    RESULTS.mkdir(exist_ok=True)
+    with (RESULTS / "table.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(table)
+    lines = ["| " + " | ".join(row) + " |" for row in table]
+    lines.insert(1, "|" + "---|" * len(HEADER))
+    when = time.strftime("%Y-%m-%d")
+    machine = f"{platform.machine()}, one thread unless said, {when}"
+    (RESULTS / "table.md").write_text("\n".join([*lines, "", machine, ""]), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,235 @@
+"""The regimes: what is measured against what, and the bar each must clear."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from benchmarks import peers, problems
+from benchmarks.peers import Answer
+from benchmarks.problems import Problem
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison. ratio is peer/ours; where `at_most` is set it is ours/peer, and small is good."""
+
+    regime: str
+    what: str
+    size: str
+    ours_s: float
+    peer: str
+    peer_s: float
+    bar: float | None
+    at_most: bool = False
+
+    @property
+    def ratio(self) -> float:
+        return self.ours_s / self.peer_s if self.at_most else self.peer_s / self.ours_s
+
+    @property
+    def met(self) -> bool | None:
+        if self.bar is None:
+            return None
+        return self.ratio <= self.bar if self.at_most else self.ratio >= self.bar
+
+
+def median(run: Callable[[], Answer], repeats: int) -> Answer:
+    answers = [run() for _ in range(repeats)]
+    return answers[0][0], statistics.median(seconds for _, seconds in answers)
+
+
+def agree(ours: float, theirs: float, what: str) -> None:
+    if abs(ours - theirs) > 1e-9 * max(abs(ours), abs(theirs)):
+        raise AssertionError(f"{what}: ours {ours:.17g}, theirs {theirs:.17g}")
+
+
+def framewise(
+    regime: str,
+    what: str,
+    problem: Problem,
+    peers_and_bars: list[tuple[str, Callable[[list[Problem]], Answer], int | None, float | None]],
+) -> Iterator[Row]:
+    """Frames in one call against a peer frame by frame; slow peers get a sample, scaled up to all frames."""
+    value, ours = median(partial(peers.flatmetric, problem), 7)
+    frames = problem.frames()
+    for name, solve, sample, bar in peers_and_bars:
+        some = frames if sample is None else problem.frames(sample)
+        theirs, seconds = median(partial(solve, some), 1 if sample else 3)
+        if sample is None:
+            agree(value, theirs, f"{regime} {name}")
+        else:
+            agree(
+                sum(
+                    peers.flatmetric(frame)[0] if len(frame.truth) else problem.lam * len(frame.pred) for frame in some
+                ),
+                theirs,
+                f"{regime} {name}",
+            )
+        scaled = seconds * len(frames) / len(some)
+        yield Row(regime, what, problem.size, ours, name, scaled, bar)
+
+
+def regime_a() -> Iterator[Row]:
+    yield from framewise(
+        "A",
+        "frames of the paper",
+        problems.paper_frames(),
+        [
+            ("SciPy assignment", peers.scipy_assignment, None, 10),
+            ("POT emd", peers.pot_emd, 300, 60),
+            ("dense LP (HiGHS)", peers.highs_lp, 30, 4000),
+            ("Stone Soup GOSPA", peers.stone_soup, 20, None),
+        ],
+    )
+
+
+def regime_b() -> Iterator[Row]:
+    yield from framewise(
+        "B", "sparse frames", problems.sparse_frames(), [("SciPy assignment", peers.scipy_assignment, None, 20)]
+    )
+
+
+def regime_c() -> Iterator[Row]:
+    for program in ("picasso-gausslq", "picasso-gaussmle", "trackpy"):
+        problem = problems.bundled_tubes(program)
+        if problem is not None:
+            yield from framewise(
+                "C", f"bundled tubes, {program}", problem, [("SciPy assignment", peers.scipy_assignment, None, 10)]
+            )
+
+
+def regime_d() -> Iterator[Row]:
+    problem = problems.pooled(100_000, per_um2=500)
+    value, ours = median(partial(peers.flatmetric, problem), 3)
+    theirs, seconds = peers.or_tools(problem)
+    agree(value, theirs, "D")
+    yield Row("D", "pooled, 500 per um2", problem.size, ours, "OR-tools solve", seconds, 6)
+
+
+def against_listing(regime: str, what: str, problem: Problem, bar: float) -> Iterator[Row]:
+    _, ours = median(partial(peers.flatmetric, problem), 3)
+    listing = statistics.median(peers.list_pairs(problem)[1] for _ in range(3))
+    yield Row(regime, what, problem.size, ours, "SciPy KD-tree listing", listing, bar, at_most=True)
+
+
+def regime_e() -> Iterator[Row]:
+    yield from against_listing("E", "pooled, 500 per um2", problems.pooled(1_000_000, per_um2=500), 1.5)
+
+
+def regime_f() -> Iterator[Row]:
+    yield from against_listing("F", "pooled, 5000 per um2", problems.pooled(100_000, per_um2=5000), 1.0)
+
+
+def regime_g() -> Iterator[Row]:
+    problem = problems.pooled(20_000, per_um2=500, weighted=True)
+    value, ours = median(partial(peers.flatmetric, problem), 3)
+    theirs, seconds = peers.pot_sparse(problem)
+    agree(value, theirs, "G")
+    yield Row("G", "pooled, log-normal weights", problem.size, ours, "POT sparse emd", seconds, 10)
+    large = problems.pooled(100_000, per_um2=500, weighted=True)
+    yield Row("G", "the same, larger", large.size, peers.flatmetric(large)[1], "none finishes", float("nan"), None)
+
+
+def regime_h() -> Iterator[Row]:
+    for what, problem in (
+        ("filaments, result drawn apart", problems.filaments(100_000)),
+        ("filaments, result from the truth", problems.filaments(100_000, copies=True)),
+    ):
+        value, ours = median(partial(peers.flatmetric, problem), 3)
+        theirs, seconds = peers.or_tools(problem)
+        agree(value, theirs, "H")
+        yield Row("H", what, problem.size, ours, "OR-tools solve", seconds, 4)
+
+
+def regime_i() -> Iterator[Row]:
+    problem = problems.independent_clouds(5000, 5000)
+    value, ours = median(partial(peers.flatmetric, problem), 3)
+    theirs, seconds = peers.pot_dense(problem)
+    agree(value, theirs, "I")
+    yield Row("I", "Wasserstein", problem.size, ours, "POT dense simplex", seconds, 1)
+
+
+def regime_j() -> Iterator[Row]:
+    problem = problems.independent_clouds(2000, 1600)
+    value, ours = median(partial(peers.flatmetric, problem), 5)
+    for name, solve in (("POT dense simplex", peers.pot_dense), ("SciPy assignment", peers.scipy_dense)):
+        theirs, seconds = median(partial(solve, problem), 3)
+        agree(value, theirs, f"J {name}")
+        yield Row("J", "Wasserstein, unequal", problem.size, ours, name, seconds, 1)
+
+
+def regime_k() -> Iterator[Row]:
+    for what, problem in (
+        ("frames of the paper", problems.paper_frames()),
+        ("bundled tubes", problems.bundled_tubes("picasso-gausslq")),
+    ):
+        if problem is None:
+            continue
+        # Taken in turns, so that a passing load on the machine meets both.
+        one, two = zip(
+            *((peers.flatmetric(problem, 1)[1], peers.flatmetric(problem, 2)[1]) for _ in range(15)), strict=True
+        )
+        yield Row("K", what, problem.size, statistics.median(two), "one thread", statistics.median(one), 1.7)
+
+
+def growth() -> Iterator[Row]:
+    """Seconds against the number of points; the exponent is fitted in logarithms and shown as the last row of each."""
+    makers: dict[str, Callable[[int], Problem]] = {"D": partial(problems.pooled, per_um2=500), "H": problems.filaments}
+    for what, make in makers.items():
+        sizes = [10_000, 30_000, 100_000, 300_000, 1_000_000]
+        seconds = []
+        for n in sizes:
+            problem = make(n)
+            seconds.append(median(partial(peers.flatmetric, problem), 3 if n <= 100_000 else 1)[1])
+            yield Row("growth", f"as {what}", problem.size, seconds[-1], "", float("nan"), None)
+        exponent = float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+        yield Row("growth", f"as {what}: seconds ~ N^{exponent:.2f}", "10k to 1M", seconds[-1], "", float("nan"), None)
+
+
+def worst() -> Iterator[Row]:
+    """Mass that must travel far past others: the network simplex's regime, and the slowest for everybody."""
+    rng = np.random.default_rng(6)
+    cloud, other = rng.uniform(0, 1000, (1500, 2)), rng.uniform(0, 1000, (1500, 2))
+    line, other_line = rng.normal(0, 1000, (1500, 1)), rng.normal(0, 1000, (1500, 1))
+    for what, truth, pred in (
+        ("one cloud, shifted by a third", cloud, other + np.array([300.0, 0.0])),
+        ("one cloud, shifted by three", cloud, other + np.array([3000.0, 0.0])),
+        ("points on a line, shifted", line, other_line + 300),
+    ):
+        problem = Problem(truth, pred, lam=1e4)
+        value, ours = median(partial(peers.flatmetric, problem), 3)
+        theirs, seconds = median(partial(peers.pot_dense, problem), 3)
+        agree(value, theirs, what)
+        yield Row("worst", what, problem.size, ours, "POT dense simplex", seconds, None)
+
+
+REGIMES: dict[str, Callable[[], Iterator[Row]]] = {
+    "A": regime_a,
+    "B": regime_b,
+    "C": regime_c,
+    "D": regime_d,
+    "E": regime_e,
+    "F": regime_f,
+    "G": regime_g,
+    "H": regime_h,
+    "I": regime_i,
+    "J": regime_j,
+    "K": regime_k,
+    "growth": growth,
+    "worst": worst,
+}
+
+# What is solved alone, in a process of its own, to see how much memory it takes; the bar in MB.
+MEMORY: dict[str, tuple[Callable[[], Problem], float | None]] = {
+    "A": (problems.paper_frames, None),
+    "D": (lambda: problems.pooled(100_000, per_um2=500), None),
+    "E": (lambda: problems.pooled(1_000_000, per_um2=500), 2500),
+    "F": (lambda: problems.pooled(100_000, per_um2=5000), 1000),
+    "H": (lambda: problems.filaments(100_000), None),
+    "I": (lambda: problems.independent_clouds(5000, 5000), 200),
+}
