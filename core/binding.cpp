@@ -69,6 +69,7 @@ nb::dict solve(const Coords& truth, const Coords& pred, const std::optional<Mass
     out["missed"] = solution.total.missed;
     out["false"] = solution.total.false_;
     out["lower_bound"] = solution.total.lower_bound;
+    out["by_simplex"] = solution.total.by_simplex;
     out["pair_truth"] = to_numpy(std::move(solution.pairs.truth));
     out["pair_pred"] = to_numpy(std::move(solution.pairs.pred));
     out["pair_mass"] = to_numpy(std::move(solution.pairs.mass));

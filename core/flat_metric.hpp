@@ -56,6 +56,7 @@ struct Parts {
     double missed = 0.0;
     double false_ = 0.0;
     double lower_bound = 0.0;
+    bool by_simplex = false;
 };
 
 // The Flat Metric of one pair of measures. Buffers are kept from one problem to the next.
@@ -91,6 +92,7 @@ public:
         const Plan& plan = transport_.plan();
 
         Parts parts;
+        parts.by_simplex = transport_.by_simplex();
         list_pairs(from_pred);
         parts.displaced = sum_of(pairs_.size(), [this](std::size_t i) { return pairs_[i].mass * pairs_[i].distance; });
         std::size_t at = pairs.size();

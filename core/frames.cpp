@@ -149,7 +149,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t kRun = 16;                     // frames taken at a time
+    static constexpr std::size_t kRun = 4;                      // frames taken at a time
     static constexpr std::size_t kPointsWorthAThread = 4096;  // a thread costs as much as solving about so many
 
     // What one thread found: the pairs of the runs of frames that it took, one run after the other.
@@ -215,7 +215,8 @@ private:
         const auto total = [this](double Parts::*part) {
             return sum_of(solution_.parts.size(), [&](std::size_t k) { return solution_.parts[k].*part; });
         };
-        solution_.total = {total(&Parts::displaced), total(&Parts::missed), total(&Parts::false_), total(&Parts::lower_bound)};
+        solution_.total = {total(&Parts::displaced), total(&Parts::missed), total(&Parts::false_), total(&Parts::lower_bound),
+                           std::any_of(solution_.parts.begin(), solution_.parts.end(), [](const Parts& p) { return p.by_simplex; })};
         truth_.restore_order(solution_.truth_potential);
         pred_.restore_order(solution_.pred_potential);
     }

@@ -59,26 +59,34 @@ private:
         double step;  // the distance from `last` to it
     };
 
-    // What a first search finds at once: nobody in reach, or room at the nearest target (while all prices are 0, nobody is
-    // cheaper). Whoever needs more than that is noted.
+    // What the first searches of a source find at once: nobody in reach, or room at its nearest targets, one after the other,
+    // as long as it fills each of them alone, so that nobody could make way for it (a target with room has price 0). Whoever
+    // needs more than that is noted.
     void place_at_nearest(Index x) {
-        if (plan_->source_left[x] == 0.0) return;
+        double& left = plan_->source_left[x];
+        if (left == 0.0) return;
         const auto row = instance_->row(x);
         if (row.begin == row.end && !(row.horizon < instance_->reach)) {
             instance_->source.potential[x] = instance_->reach;
             return;
         }
-        if (row.begin == row.end || !(plan_->target_left[row.begin->point] > 0.0)) {
-            unplaced_.push_back(x);
-            return;
+        const Neighbour* last = row.begin;
+        for (const Neighbour* entry = row.begin; entry != row.end && left > 0.0; ++entry) {
+            double& room = plan_->target_left[entry->point];
+            if (!(room > 0.0)) break;
+            const bool alone = plan_->first_of_target(entry->point) == kNone;
+            const double mass = std::min(left, room);
+            left -= mass;
+            room -= mass;
+            plan_->add(x, entry->point, mass, entry->distance);
+            instance_->source.potential[x] = entry->distance;
+            last = entry;
+            if (!alone) break;
         }
-        const Neighbour& nearest = *row.begin;
-        const double mass = std::min(plan_->source_left[x], plan_->target_left[nearest.point]);
-        instance_->source.potential[x] = nearest.distance;
-        plan_->source_left[x] -= mass;
-        plan_->target_left[nearest.point] -= mass;
-        plan_->add(x, nearest.point, mass, nearest.distance);
-        if (plan_->source_left[x] > 0.0) unplaced_.push_back(x);
+        for (const Neighbour* full = row.begin; full != last; ++full) {
+            instance_->target.potential[full->point] = last->distance - full->distance;
+        }
+        if (left > 0.0) unplaced_.push_back(x);
     }
 
     End search(Index start) {

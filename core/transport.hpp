@@ -24,7 +24,8 @@ public:
                const Box<D>& target_box, double reach, Method method, Interrupt& interrupt) {
         instance_.load(sources, source_mass, targets, target_mass, target_box, reach, interrupt);
         plan_.reset(instance_.source.mass, instance_.target.mass);
-        if (method == Method::simplex || !shortest_paths_.solve(instance_, plan_, allowed_looks(method))) {
+        by_simplex_ = method == Method::simplex || !shortest_paths_.solve(instance_, plan_, allowed_looks(method));
+        if (by_simplex_) {
             instance_.reset_potentials();
             simplex_.solve(instance_, plan_);
         }
@@ -33,6 +34,7 @@ public:
 
     const Instance<D>& instance() const { return instance_; }
     const Plan& plan() const { return plan_; }
+    bool by_simplex() const { return by_simplex_; }
 
 private:
     static constexpr double kLooks = 8.0;
@@ -46,6 +48,7 @@ private:
 
     Instance<D> instance_;
     Plan plan_;
+    bool by_simplex_ = false;
     ShortestPaths<D> shortest_paths_;
     SimplexTransport<D> simplex_;
 };

@@ -75,8 +75,13 @@ def clustered(rng: np.random.Generator, n: int, m: int) -> tuple[Array, Array]:
     )
 
 
+def shifted(rng: np.random.Generator, n: int, m: int) -> tuple[Array, Array]:
+    """All mass travels the same long way, past everybody else."""
+    return rng.uniform(size=(n, 2)), rng.uniform(size=(m, 2)) + np.array([1.0, 0.0])
+
+
 SHAPES: dict[str, Callable[[np.random.Generator, int, int], tuple[Array, Array]]] = {
-    shape.__name__: shape for shape in (uniform, displaced_copies, lattice, collinear, repeated, clustered)
+    shape.__name__: shape for shape in (uniform, displaced_copies, lattice, collinear, repeated, clustered, shifted)
 }
 
 WEIGHTS = ("paper", "real", "with_zeros", "very_unequal", "small_integers")
