@@ -72,7 +72,7 @@ nb::dict solve(const Coords& truth, const Coords& pred, const std::optional<Mass
     out["by_simplex"] = solution.total.by_simplex;
     out["pair_truth"] = to_numpy(std::move(solution.pairs.truth));
     out["pair_pred"] = to_numpy(std::move(solution.pairs.pred));
-    out["pair_mass"] = to_numpy(std::move(solution.pairs.mass));
+    out["pair_mass"] = truth_mass || pred_mass ? to_numpy(std::move(solution.pairs.mass)) : nb::none();
     out["pair_distance"] = to_numpy(std::move(solution.pairs.distance));
     out["truth_potential"] = to_numpy(std::move(solution.truth_potential));
     out["pred_potential"] = to_numpy(std::move(solution.pred_potential));

@@ -29,7 +29,8 @@ struct Measure {
     }
 };
 
-// The pairs of a plan as columns, the way they leave the core.
+// The pairs of a plan as columns, the way they leave the core. Where every point has mass 1 so has every pair, and the
+// masses are left out.
 struct Pairs {
     Column<std::int64_t> truth;
     Column<std::int64_t> pred;
@@ -37,17 +38,11 @@ struct Pairs {
     Column<double> distance;
 
     std::size_t size() const { return truth.size(); }
-    void resize(std::size_t n) {
+    void resize(std::size_t n, bool with_mass) {
         truth.resize(n);
         pred.resize(n);
-        mass.resize(n);
         distance.resize(n);
-    }
-    void reserve(std::size_t n) {
-        truth.reserve(n);
-        pred.reserve(n);
-        mass.reserve(n);
-        distance.reserve(n);
+        if (with_mass) mass.resize(n);
     }
 };
 
@@ -95,17 +90,17 @@ public:
         parts.by_simplex = transport_.by_simplex();
         list_pairs(from_pred);
         parts.displaced = sum_of(pairs_.size(), [this](std::size_t i) { return pairs_[i].mass * pairs_[i].distance; });
+        const bool units = truth.mass == nullptr && pred.mass == nullptr;  // then each point is moved whole or not at all
         std::size_t at = pairs.size();
-        pairs.resize(at + pairs_.size());
+        pairs.resize(at + pairs_.size(), !units);
         for (const Pair& pair : pairs_) {
             pairs.truth[at] = truth_row(pair.truth);
             pairs.pred[at] = pred_row(pair.pred);
-            pairs.mass[at] = pair.mass;
             pairs.distance[at] = pair.distance;
+            if (!units) pairs.mass[at] = pair.mass;
             ++at;
         }
         const double left_costs = std::isinf(lam) ? 0.0 : lam;
-        const bool units = truth.mass == nullptr && pred.mass == nullptr;  // then each point is moved whole or not at all
         const auto moved = static_cast<double>(pairs_.size());
         const double source_cost = left_costs * (units ? source_total - moved : sum(plan.source_left));
         const double target_cost = left_costs * (units ? target_total - moved : sum(plan.target_left));

@@ -152,6 +152,8 @@ private:
     static constexpr std::size_t kRun = 4;                      // frames taken at a time
     static constexpr std::size_t kPointsWorthAThread = 4096;  // a thread costs as much as solving about so many
 
+    static constexpr std::size_t kPairsWorthAThread = 65536;  // and to move them, many more
+
     // What one thread found: the pairs of the runs of frames that it took, one run after the other.
     struct Worker {
         Pairs pairs;
@@ -170,7 +172,10 @@ private:
         try {
             Interrupt interrupt(stop_, asked_to_stop);
             FlatMetric<D> solver;
-            mine.pairs.reserve(std::min(truth_.cloud.n, pred_.cloud.n) / workers_.size() + 1);
+            // What plans of unit masses need at most; to grow step by step would touch twice the memory.
+            mine.pairs.truth.reserve(std::min(truth_.cloud.n, pred_.cloud.n) / workers_.size() + 1);
+            mine.pairs.pred.reserve(mine.pairs.truth.capacity());
+            mine.pairs.distance.reserve(mine.pairs.truth.capacity());
             for (;;) {
                 const std::size_t r = next_.fetch_add(1);
                 if (r >= runs_.size()) return;
@@ -204,7 +209,7 @@ private:
             [&](Index i) { return truth_.original(frame.truth_begin + i); },
             [&](Index j) { return pred_.original(frame.pred_begin + j); }, pairs, interrupt);
         if (divisor_ == 1.0) return;
-        for (std::size_t i = first; i < pairs.size(); ++i) pairs.mass[i] /= divisor_;
+        for (std::size_t i = first; i < pairs.mass.size(); ++i) pairs.mass[i] /= divisor_;
         parts.displaced /= divisor_;
         parts.missed /= divisor_;
         parts.false_ /= divisor_;
@@ -232,17 +237,22 @@ private:
             run.place = count;
             count += run.count;
         }
-        solution_.pairs.resize(count);
-        const auto move_own = [this](int w) {
+        const bool with_mass = std::any_of(workers_.begin(), workers_.end(), [](const Worker& w) { return !w.pairs.mass.empty(); });
+        solution_.pairs.resize(count, with_mass);
+        const auto move_own = [&](int w) {
             for (const Run& run : runs_) {
                 if (run.worker != w) continue;
                 move_column(run, &Pairs::truth);
                 move_column(run, &Pairs::pred);
-                move_column(run, &Pairs::mass);
                 move_column(run, &Pairs::distance);
+                if (with_mass) move_column(run, &Pairs::mass);
             }
         };
-        run_together(static_cast<int>(workers_.size()), move_own, [] {});
+        if (count > kPairsWorthAThread) {
+            run_together(static_cast<int>(workers_.size()), move_own, [] {});
+        } else {
+            for (int w = 0; w < static_cast<int>(workers_.size()); ++w) move_own(w);
+        }
     }
 
     template <class T>

@@ -116,11 +116,12 @@ void check(const Problem& problem, const Solution& solution) {
     for (std::size_t k = 0; k < solution.pairs.size(); ++k) {
         const auto i = static_cast<std::size_t>(solution.pairs.truth[k]);
         const auto j = static_cast<std::size_t>(solution.pairs.pred[k]);
-        require(i < n && j < m && solution.pairs.mass[k] > 0.0, "pair", problem);
+        const double moved = problem.weighted ? solution.pairs.mass[k] : 1.0;
+        require(i < n && j < m && moved > 0.0, "pair", problem);
         require(!problem.framed || problem.truth_frame[i] == problem.pred_frame[j], "pair across frames", problem);
-        truth_left[i] -= solution.pairs.mass[k];
-        pred_left[j] -= solution.pairs.mass[k];
-        cost += solution.pairs.mass[k] * norm(problem, i, j);
+        truth_left[i] -= moved;
+        pred_left[j] -= moved;
+        cost += moved * norm(problem, i, j);
     }
     double diameter = 0.0;
     for (std::size_t i = 0; i < n; ++i) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+import numpy as np
 import numpy.typing as npt
 
 from flatmetric import _core, arguments
@@ -125,13 +126,15 @@ def solve_exactly(
             false=out["frame_false"],
             lower_bound=out["frame_lower_bound"],
         )
+    # Points that weigh the same are moved whole: one number, seen as a column.
+    mass = out["pair_mass"] if truth.masses is not None else np.broadcast_to(1 / divisor, len(out["pair_truth"]))
     return FlatResult(
         lam=lam,
         displaced=out["displaced"],
         missed=out["missed"],
         false=out["false"],
         lower_bound=out["lower_bound"],
-        pairs=Pairs(out["pair_truth"], out["pair_pred"], out["pair_mass"], out["pair_distance"]),
+        pairs=Pairs(out["pair_truth"], out["pair_pred"], mass, out["pair_distance"]),
         truth_potential=out["truth_potential"],
         pred_potential=out["pred_potential"],
         frames=frames,
