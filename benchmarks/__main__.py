@@ -15,6 +15,9 @@ from benchmarks import peers
 from benchmarks.regimes import MEMORY, REGIMES, Row
 
 RESULTS = Path(__file__).parent / "results"
+README = Path(__file__).parent.parent / "README.md"
+TABLE_BEGINS = "<!-- the table of the last `make bench` -->"
+TABLE_ENDS = "<!-- end of the table -->"
 HEADER = ["regime", "what", "size", "ours [s]", "peer", "peer [s]", "ratio", "bar", "met", "peak memory [MB]"]
 
 
@@ -81,7 +84,16 @@ def save(table: list[list[str]], whole: bool) -> None:
     lines.insert(1, "|" + "---|" * len(HEADER))
     when = time.strftime("%Y-%m-%d")
     machine = f"{platform.machine()}, one thread unless said, {when}"
-    (RESULTS / "table.md").write_text("\n".join([*lines, "", machine, ""]), encoding="utf-8")
+    page = "\n".join([*lines, "", machine])
+    (RESULTS / "table.md").write_text(page + "\n", encoding="utf-8")
+    show_in_readme(page)
+
+
+def show_in_readme(page: str) -> None:
+    text = README.read_text(encoding="utf-8")
+    before, rest = text.split(TABLE_BEGINS)
+    after = rest.split(TABLE_ENDS)[1]
+    README.write_text(f"{before}{TABLE_BEGINS}\n{page}\n{TABLE_ENDS}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

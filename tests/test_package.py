@@ -88,6 +88,11 @@ def test_readme_shows_what_the_demo_prints() -> None:
     assert printed.strip() in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
+def test_readme_shows_the_table_of_the_last_benchmark() -> None:
+    table = (ROOT / "benchmarks" / "results" / "table.md").read_text(encoding="utf-8")
+    assert table.strip() in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("page", ["README.md"])
 def test_examples_of_the_documentation_run(page: str) -> None:
     failures, tests = doctest.testfile(str(ROOT / page), module_relative=False)
