@@ -31,7 +31,7 @@ fuzz: build/fuzz
 
 build/fuzz: core/fuzz/fuzz.cpp $(BUILD_INPUTS)
 	@mkdir -p build
-	$(CXX) -std=c++17 -O1 -g -Wall -Wextra -Wpedantic -Werror $(SANITIZE) -Icore core/fuzz/fuzz.cpp core/frames.cpp -pthread -o $@
+	$(CXX) -std=c++17 -O1 -g -ffp-contract=off -Wall -Wextra -Wpedantic -Werror $(SANITIZE) -Icore core/fuzz/fuzz.cpp core/frames.cpp -pthread -o $@
 
 .venv/made:
 	$(if $(PYTHON),,$(error Python 3.11 or newer is needed and none was found))

@@ -2,6 +2,10 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,6 +16,9 @@ using namespace flatmetric;
 
 namespace {
 
+// Both sides, and a root, share one range of indices in the network simplex.
+constexpr Index kMaxPoints = std::numeric_limits<Index>::max() / 2 - 1;
+
 using Coords = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Masses = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using FrameNumbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -19,10 +26,12 @@ using FrameNumbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, 
 // Hands the vector's memory to a numpy array without a copy.
 template <class T>
 nb::object to_numpy(Column<T>&& values) {
-    auto* owned = new Column<T>(std::move(values));
-    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<Column<T>*>(p); });
-    const std::size_t shape[1] = {owned->size()};
-    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), 1, shape, owner));
+    auto owned = std::make_unique<Column<T>>(std::move(values));
+    Column<T>* const column = owned.get();
+    nb::capsule owner(column, [](void* p) noexcept { delete static_cast<Column<T>*>(p); });
+    owned.release();  // the capsule has it now
+    const std::size_t shape[1] = {column->size()};
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(column->data(), 1, shape, owner));
 }
 
 template <class Row, class Get>
@@ -34,6 +43,7 @@ nb::object column(const std::vector<Row>& rows, const Get& get) {
 
 Cloud cloud(const Coords& coords, const std::optional<Masses>& masses, const std::optional<FrameNumbers>& frames) {
     const std::size_t n = coords.shape(0);
+    if (n > static_cast<std::size_t>(kMaxPoints)) throw nb::value_error("too many points");
     if (masses && masses->shape(0) != n) throw nb::value_error("one mass per point");
     if (frames && frames->shape(0) != n) throw nb::value_error("one frame number per point");
     return {coords.data(), static_cast<Index>(n), masses ? masses->data() : nullptr, frames ? frames->data() : nullptr};
@@ -91,7 +101,7 @@ nb::dict solve(const Coords& truth, const Coords& pred, const std::optional<Mass
 }  // namespace
 
 NB_MODULE(_core, m) {
-    m.attr("MAX_POINTS") = std::numeric_limits<Index>::max();
+    m.attr("MAX_POINTS") = kMaxPoints;
     nb::enum_<Method>(m, "Method")
         .value("automatic", Method::automatic)
         .value("shortest_paths", Method::shortest_paths)

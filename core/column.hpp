@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -9,6 +10,9 @@ namespace flatmetric {
 // An allocator that leaves numbers unset: the first to touch the memory is the thread that fills it.
 template <class T>
 struct Unset : std::allocator<T> {
+    Unset() = default;
+    template <class U>
+    Unset(const Unset<U>&) noexcept {}
     template <class U>
     struct rebind {
         using other = Unset<U>;

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "box.hpp"
 #include "column.hpp"
+#include "instance.hpp"
+#include "interrupt.hpp"
+#include "plan.hpp"
 #include "points.hpp"
 #include "sums.hpp"
 #include "transport.hpp"

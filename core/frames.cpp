@@ -6,9 +6,13 @@
 #include <cmath>
 #include <condition_variable>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <numeric>
+#include <system_error>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace flatmetric {
 namespace {
@@ -97,15 +101,24 @@ void run_together(int count, const Task& task, const Meanwhile& meanwhile) {
     std::condition_variable finished;
     int running = count - 1;
     std::vector<std::thread> others;
-    for (int w = 1; w < count; ++w) {
-        others.emplace_back([&, w] {
-            task(w);
-            const std::lock_guard<std::mutex> lock(mutex);
-            --running;
-            finished.notify_one();
-        });
+    others.reserve(count);
+    int w = 1;
+    try {
+        for (; w < count; ++w) {
+            others.emplace_back([&, w] {
+                task(w);
+                const std::lock_guard<std::mutex> lock(mutex);
+                --running;
+                finished.notify_one();
+            });
+        }
+    } catch (const std::system_error&) {
+        // No more threads to be had: this one does what the missing ones would have done.
+        const std::lock_guard<std::mutex> lock(mutex);
+        running -= count - w;
     }
     task(0);
+    for (; w < count; ++w) task(w);
     std::unique_lock<std::mutex> lock(mutex);
     while (!finished.wait_for(lock, std::chrono::milliseconds(100), [&] { return running == 0; })) meanwhile();
     lock.unlock();
@@ -172,7 +185,7 @@ private:
         try {
             Interrupt interrupt(stop_, asked_to_stop);
             FlatMetric<D> solver;
-            // What plans of unit masses need at most; to grow step by step would touch twice the memory.
+            // An even share of what plans of unit masses need at most; to grow step by step would touch twice the memory.
             mine.pairs.truth.reserve(std::min(truth_.cloud.n, pred_.cloud.n) / workers_.size() + 1);
             mine.pairs.pred.reserve(mine.pairs.truth.capacity());
             mine.pairs.distance.reserve(mine.pairs.truth.capacity());
@@ -200,7 +213,6 @@ private:
         const Frame& frame = solution_.frames[k];
         const auto truth = slice<D>(truth_.cloud, dim_, frame.truth_begin, frame.truth_end);
         const auto pred = slice<D>(pred_.cloud, dim_, frame.pred_begin, frame.pred_end);
-        const std::size_t first = pairs.size();
         Parts& parts = solution_.parts[k];
         // In frame order here, like the clouds; put back into the order of the input at the end.
         parts = solver.solve(
@@ -209,7 +221,6 @@ private:
             [&](Index i) { return truth_.original(frame.truth_begin + i); },
             [&](Index j) { return pred_.original(frame.pred_begin + j); }, pairs, interrupt);
         if (divisor_ == 1.0) return;
-        for (std::size_t i = first; i < pairs.mass.size(); ++i) pairs.mass[i] /= divisor_;
         parts.displaced /= divisor_;
         parts.missed /= divisor_;
         parts.false_ /= divisor_;

@@ -2,11 +2,12 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <vector>
 
+#include "column.hpp"
 #include "flat_metric.hpp"
 #include "points.hpp"
+#include "transport.hpp"
 
 namespace flatmetric {
 
@@ -43,8 +44,8 @@ struct UnequalMasses {
     double pred_mass;
 };
 
-// Solves every frame on its own, spread over `threads` threads; what comes out does not depend on their number. All masses
-// and costs in it are divided by `divisor`.
+// Solves every frame on its own, spread over `threads` threads; what comes out does not depend on their number. All costs
+// in it are divided by `divisor`.
 // `asked_to_stop` is polled from the calling thread. Throws Interrupted or UnequalMasses.
 Solution solve_frames(const Cloud& truth, const Cloud& pred, int dim, double lam, double divisor, Method method, int threads,
                       const std::function<bool()>& asked_to_stop);

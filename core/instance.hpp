@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -79,7 +81,7 @@ public:
         if (has_trees_) target.tree.bound_prices([this](Index y) { return target.potential[y]; });
     }
 
-    // The nearest targets of a source, by distance: all that are closer than `horizon`.
+    // The nearest targets of a source, by distance: all that are closer than `horizon`. Good until the next row is listed.
     struct Row {
         const Neighbour* begin;
         const Neighbour* end;

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <limits>
-#include <utility>
+#include <type_traits>
 #include <vector>
 
 #include "interrupt.hpp"
@@ -14,7 +15,7 @@ namespace flatmetric {
 
 // A leaf of a tree, by number, and a distance that none of its points undercuts.
 struct LeafAt {
-    float distance;
+    double distance;
     Index leaf;
 };
 
@@ -239,8 +240,7 @@ private:
             collect_leaves(2 * node + 2, depth - 1, low, high, squared_reach, most, found);
             return;
         }
-        constexpr double kRoundingDown = 1.0 - 1e-6;  // the float must not exceed the distance
-        found.push_back({static_cast<float>(std::sqrt(squared) * kRoundingDown), static_cast<Index>(leaf_of(node))});
+        found.push_back({std::sqrt(squared), static_cast<Index>(leaf_of(node))});
     }
 
     template <class Price, class Visit>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -164,7 +165,7 @@ private:
         const double* p = potential_.data() + sources_;
         Arc best{kNone, kNone, 0.0};
         double least = -tolerance();
-        Index y = (begin + static_cast<std::int64_t>(offset)) % m;
+        auto y = static_cast<Index>((begin + static_cast<std::int64_t>(offset)) % m);
         for (Index x = begin; x < end; ++x) {
             // d + p - U < least, without a root where it fails
             const double room = potential_[x] + least - p[y];

@@ -3,8 +3,11 @@
 #include <cmath>
 #include <limits>
 
+#include "box.hpp"
 #include "instance.hpp"
+#include "interrupt.hpp"
 #include "plan.hpp"
+#include "points.hpp"
 #include "shortest_paths.hpp"
 #include "simplex_transport.hpp"
 
@@ -16,7 +19,7 @@ enum class Method { automatic, shortest_paths, simplex };
 // Exact partial transport between two weighted point sets where leaving a unit of mass on both sides costs `reach`.
 //
 // Shortest paths come first. A local problem takes them a few looks at arcs for each point; where they need more than
-// kLooks N^1.5, mass has to travel far past others, and the network simplex, whose cost depends little on that, starts afresh.
+// kFreeLooks + kLooks N^1.5, mass has to travel far past others, and the network simplex, whose cost depends little on that, starts afresh.
 template <int D>
 class Transport {
 public:
@@ -38,12 +41,12 @@ public:
 
 private:
     static constexpr double kLooks = 8.0;
-    static constexpr double kSmallProblem = 2000.0;  // looks that are cheaper than a start of the simplex
+    static constexpr double kFreeLooks = 2000.0;  // looks that are cheaper than a start of the simplex
 
     double allowed_looks(Method method) const {
         if (method == Method::shortest_paths) return std::numeric_limits<double>::infinity();
         const double points = instance_.source.points.n + static_cast<double>(instance_.target.points.n);
-        return kSmallProblem + kLooks * points * std::sqrt(points);
+        return kFreeLooks + kLooks * points * std::sqrt(points);
     }
 
     Instance<D> instance_;

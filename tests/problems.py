@@ -107,8 +107,8 @@ def random_problem(rng: np.random.Generator, shape: str, weights: str, n: int, m
     return Problem(truth * size, pred * size, lam, random_weights(rng, weights, n), random_weights(rng, weights, m))
 
 
-def sizes(rng: np.random.Generator, largest: int) -> tuple[int, int]:
-    """Equal, alike, or very different sides."""
-    n = int(rng.integers(1, largest + 1))
+def sizes(rng: np.random.Generator, largest: int, smallest: int = 1) -> tuple[int, int]:
+    """Equal, alike, or very different sides, the first of at least `smallest` points."""
+    n = int(rng.integers(smallest, largest + 1))
     m = int(rng.choice([n, int(rng.integers(0, largest + 1)), int(rng.integers(1, 4))]))
     return n, m

@@ -56,18 +56,8 @@ def test_only_the_binding_knows_python(path: Path) -> None:
     assert (path.name == "binding.cpp") == bool(re.search(r"nanobind|\bPy[A-Z_]", text))
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.name)
-def test_only_the_command_line_prints(path: Path) -> None:
-    if "cli" not in path.parts:
-        calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
-        assert not [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "print"]
-
-
 def test_import_is_fast() -> None:
-    script = (
-        "import time; start = time.perf_counter(); import numpy; middle = time.perf_counter(); import flatmetric; "
-        "print(time.perf_counter() - middle)"
-    )
+    script = "import time, numpy; start = time.perf_counter(); import flatmetric; print(time.perf_counter() - start)"
     seconds = min(
         float(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout)
         for _ in range(5)

@@ -44,6 +44,14 @@ def test_empty_sides() -> None:
     assert (result.value, result.missed, result.gap) == (10.0, 10.0, 0.0)
 
 
+def test_no_points_and_no_frames() -> None:
+    for method in ("exact", "lp"):
+        result = fm.flat_metric(
+            [], [], lam=1, truth_weights=[], pred_weights=[], truth_frames=[], pred_frames=[], method=method
+        )
+        assert result.value == 0
+
+
 def test_mass_relayed_over_a_third_point_is_carried_straight() -> None:
     plan = reference._without_relays(
         there=np.array([[1.0, 0.0], [0.0, 1.0]]),  # x0 -> y0 and x1 -> y1

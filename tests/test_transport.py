@@ -214,6 +214,16 @@ def test_far_offset_and_tiny_spacing_keep_their_digits() -> None:
     assert abs(result.gap) <= 1e-12 * result.value
 
 
+@pytest.mark.parametrize("scale", [1e-90, 1e-60, 1e60, 1e98])
+def test_scale_does_not_matter_however_large_or_small(scale: float) -> None:
+    rng = np.random.default_rng(20)
+    truth, pred = rng.uniform(size=(1000, 2)), rng.uniform(size=(1200, 2))
+    at_one = fm.flat_metric(truth, pred, lam=0.4)
+    scaled = fm.flat_metric(truth * scale, pred * scale, lam=0.4 * scale)
+    assert scaled.value == pytest.approx(at_one.value * scale, rel=1e-12)
+    assert scaled.lower_bound == pytest.approx(at_one.value * scale, rel=1e-12)
+
+
 def test_very_different_sides() -> None:
     rng = np.random.default_rng(16)
     for n, m in ((1, 20_000), (20_000, 1), (3, 5000)):

@@ -16,6 +16,7 @@ from flatmetric.result import FloatArray, IntArray
 # Squares and products of lengths and masses within this range neither overflow nor vanish.
 LARGEST = 1e100
 SMALLEST_LAM = 1e-100
+MOST_THREADS = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,8 @@ def point_sets(
     truth_coords, pred_coords = _same_dimension(_coordinates(truth, "truth"), _coordinates(pred, "pred"))
     if axis_scale is not None:
         scale = _axis_scale(axis_scale, truth_coords.shape[1])
-        truth_coords = truth_coords * scale
-        pred_coords = pred_coords * scale
+        truth_coords = _scaled(truth_coords, scale, "truth")
+        pred_coords = _scaled(pred_coords, scale, "pred")
     _both_or_neither(truth_weights, pred_weights, "weights")
     _both_or_neither(truth_frames, pred_frames, "frames")
     if truth_weights is None and len(truth_coords) == 0:
@@ -68,6 +69,8 @@ def positive_length(value: float, name: str) -> float:
         length = float(value)
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name} is {value!r}; give one positive number in nm") from error
+    except OverflowError:
+        length = -math.inf if value < 0 else LARGEST * 10
     if math.isnan(length) or length <= 0:
         raise ValueError(f"{name} is {length:g}; give a positive length in nm, or math.inf")
     if not math.isinf(length) and not SMALLEST_LAM <= length <= LARGEST:
@@ -87,7 +90,7 @@ def thread_count(threads: int | None) -> int:
         raise TypeError(f"threads is {threads!r}; give a whole number of at least 1, or None for all cores")
     if threads < 1:
         raise ValueError(f"threads is {threads}; give at least 1, or None for all cores")
-    return min(int(threads), 1024)
+    return min(int(threads), MOST_THREADS)
 
 
 def _as_array(value: Any, name: str, what: str) -> npt.NDArray[Any]:
@@ -151,8 +154,14 @@ def _axis_scale(value: Any, dimension: int) -> FloatArray:
         raise ValueError(f"axis_scale has shape {scale.shape}; give one factor for each of the {dimension} coordinates")
     for axis, factor in enumerate(scale):
         if not 0 < factor <= LARGEST:
-            raise ValueError(f"axis_scale[{axis}] is {factor:g}; give a positive finite factor")
+            raise ValueError(f"axis_scale[{axis}] is {factor:g}; give a positive factor of at most {LARGEST:g}")
     return scale
+
+
+def _scaled(coordinates: FloatArray, scale: FloatArray, name: str) -> FloatArray:
+    scaled = coordinates * scale
+    _refuse_beyond(scaled, -LARGEST, LARGEST, f"axis_scale * {name}", f"coordinates must stay within {LARGEST:g} nm")
+    return scaled
 
 
 def _both_or_neither(truth: Any, pred: Any, what: str) -> None:

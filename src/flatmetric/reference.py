@@ -35,8 +35,8 @@ def solve_lp(truth: PointSet, pred: PointSet, lam: float) -> FlatResult:
     parts: list[tuple[int, int, int, float, float, float, float]] = []
     for frame, rows, columns in _frames(truth, pred):
         a, b = truth_masses[rows], pred_masses[columns]
+        _refuse_unsolvable(a, b, lam)
         distances = np.linalg.norm(truth.coords[rows][:, None, :] - pred.coords[columns][None, :, :], axis=2)
-        _refuse_unsolvable(distances, a, b, lam)
         lower_bound, f_truth, f_pred, plan = _solve_dual_program(distances, a, b, lam)
         truth_potential[rows], pred_potential[columns] = f_truth, f_pred
         i, j = np.nonzero(plan)
@@ -64,15 +64,17 @@ def solve_lp(truth: PointSet, pred: PointSet, lam: float) -> FlatResult:
 def _frames(truth: PointSet, pred: PointSet) -> list[tuple[int, IntArray, IntArray]]:
     if truth.frames is None or pred.frames is None:
         return [(0, np.arange(len(truth.coords)), np.arange(len(pred.coords)))]
+    if len(truth.frames) + len(pred.frames) == 0:
+        return [(0, np.arange(0), np.arange(0))]
     return [
         (int(frame), np.flatnonzero(truth.frames == frame), np.flatnonzero(pred.frames == frame))
         for frame in np.union1d(truth.frames, pred.frames)
     ]
 
 
-def _refuse_unsolvable(distances: FloatArray, a: FloatArray, b: FloatArray, lam: float) -> None:
-    if distances.size > MAX_PAIRS:
-        n, m = distances.shape
+def _refuse_unsolvable(a: FloatArray, b: FloatArray, lam: float) -> None:
+    n, m = len(a), len(b)
+    if n * m > MAX_PAIRS:
         raise ValueError(
             f'method "lp" was asked for {n} x {m} points in one frame; its dense program takes at most '
             f'{MAX_PAIRS} pairs: use method "exact"'
@@ -95,7 +97,7 @@ def _solve_dual_program(
     if n * m == 0:
         level = 0.0 if math.isinf(lam) else lam
         return level * float(a.sum() + b.sum()), np.full(n, level), np.full(m, -level), np.zeros((n, m))
-    # Scaled to lam = 1 and total mass 1, so that HiGHS's absolute tolerances are relative ones.
+    # Scaled to lam = 1 and to mass 1 of the heavier side, so that HiGHS's absolute tolerances are relative ones.
     length = lam if not math.isinf(lam) else float(distances.max()) or 1.0
     mass = max(float(a.sum()), float(b.sum())) or 1.0
     pair = np.arange(n * m)

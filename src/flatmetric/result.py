@@ -87,7 +87,9 @@ class FrameParts:
     @property
     def value(self) -> FloatArray:
         """Contribution of each frame in nm: displaced + missed + false."""
-        return self.displaced + self.missed + self.false
+        value = self.displaced + self.missed + self.false
+        _freeze(value)
+        return value
 
     def __len__(self) -> int:
         return len(self.frame)
