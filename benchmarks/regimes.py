@@ -200,6 +200,7 @@ def worst() -> Iterator[Row]:
         ("one cloud, shifted by a third", cloud, other + np.array([300.0, 0.0])),
         ("one cloud, shifted by three", cloud, other + np.array([3000.0, 0.0])),
         ("points on a line, shifted", line, other_line + 300),
+        ("four places, hundreds of points each", np.round(cloud / 1000), np.round(other / 1000)),
     ):
         problem = Problem(truth, pred, lam=1e4)
         value, ours = median(partial(peers.flatmetric, problem), 3)

@@ -216,6 +216,7 @@ private:
 
     // Kept out of line, so that looking up a listed row costs nothing.
     [[gnu::noinline]] void list_row(Index x) {
+        interrupt_->tick();
         StoredRow& stored = rows_[x];
         stored.horizon = list_nearest(x);
         stored.begin = entries_.size();

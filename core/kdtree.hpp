@@ -62,26 +62,22 @@ public:
     // of them. Returns the horizon: every point closer than it is in `found`.
     double nearest(const double* q, double reach, std::size_t wanted, std::vector<Neighbour>& found) const {
         found.clear();
-        double radius = reach;
-        collect(0, depth_, q, wanted, radius, found);
-        if (found.size() > wanted) radius = keep_nearest(wanted, found);
-        std::sort(found.begin(), found.end());
-        return radius;
+        double squared_radius = reach * reach;
+        collect(0, depth_, q, wanted, squared_radius, found);
+        return finish(reach, squared_radius, wanted, found);
     }
 
     // The same among the points of the leaves in `list` alone, which `near_leaves` made for a box around q.
     double nearest(const std::vector<LeafAt>& list, const double* q, double reach, std::size_t wanted,
                    std::vector<Neighbour>& found) const {
         found.clear();
-        double radius = reach;
+        double squared_radius = reach * reach;
         for (const LeafAt& at : list) {
-            if (!(at.distance < radius)) break;
+            if (!(at.distance * at.distance < squared_radius)) break;
             const std::size_t node = node_of(at.leaf);
-            if (squared_distance_to_box(node, q) < radius * radius) collect_leaf(node, q, wanted, radius, found);
+            if (squared_distance_to_box(node, q) < squared_radius) collect_leaf(node, q, wanted, squared_radius, found);
         }
-        if (found.size() > wanted) radius = keep_nearest(wanted, found);
-        std::sort(found.begin(), found.end());
-        return radius;
+        return finish(reach, squared_radius, wanted, found);
     }
 
     // The leaf that holds a point; `guess` is looked at first.
@@ -193,42 +189,47 @@ private:
         return sum;
     }
 
+    // While points are collected their distances are squares: a tie with the furthest kept is then exact, and pruned.
     static double keep_nearest(std::size_t wanted, std::vector<Neighbour>& found) {
         const auto last = found.begin() + static_cast<std::ptrdiff_t>(wanted);
         std::nth_element(found.begin(), last, found.end());
-        const double horizon = last->distance;
+        const double squared_radius = last->distance;
         found.erase(last, found.end());
-        return horizon;
+        return squared_radius;
     }
 
-    void collect(std::size_t node, int depth, const double* q, std::size_t wanted, double& radius,
+    static double finish(double reach, double squared_radius, std::size_t wanted, std::vector<Neighbour>& found) {
+        if (found.size() > wanted) squared_radius = keep_nearest(wanted, found);
+        for (Neighbour& neighbour : found) neighbour.distance = std::sqrt(neighbour.distance);
+        std::sort(found.begin(), found.end());
+        return squared_radius < reach * reach ? std::sqrt(squared_radius) : reach;
+    }
+
+    void collect(std::size_t node, int depth, const double* q, std::size_t wanted, double& squared_radius,
                  std::vector<Neighbour>& found) const {
         if (depth == 0) {
-            collect_leaf(node, q, wanted, radius, found);
+            collect_leaf(node, q, wanted, squared_radius, found);
             return;
         }
         const double left = squared_distance_to_box(2 * node + 1, q);
         const double right = squared_distance_to_box(2 * node + 2, q);
         for (int turn = 0; turn < 2; ++turn) {
             const bool go_left = (left <= right) == (turn == 0);
-            if ((go_left ? left : right) < radius * radius) {
-                collect(go_left ? 2 * node + 1 : 2 * node + 2, depth - 1, q, wanted, radius, found);
+            if ((go_left ? left : right) < squared_radius) {
+                collect(go_left ? 2 * node + 1 : 2 * node + 2, depth - 1, q, wanted, squared_radius, found);
             }
         }
     }
 
-    void collect_leaf(std::size_t node, const double* q, std::size_t wanted, double& radius,
+    void collect_leaf(std::size_t node, const double* q, std::size_t wanted, double& squared_radius,
                       std::vector<Neighbour>& found) const {
         const Points<D> all = points();
         const Index end = leaf_begin_[leaf_of(node) + 1];
-        const double squared_radius = radius * radius;
         for (Index i = leaf_begin_[leaf_of(node)]; i < end; ++i) {
             const double squared = squared_distance<D>(q, all[i], dims());
-            if (!(squared < squared_radius)) continue;
-            const double d = std::sqrt(squared);
-            if (d < radius) found.push_back({d, i});
+            if (squared < squared_radius) found.push_back({squared, i});
         }
-        if (found.size() >= 2 * wanted + kLeaf) radius = keep_nearest(wanted, found);
+        if (found.size() >= 2 * wanted + kLeaf) squared_radius = keep_nearest(wanted, found);
     }
 
     void collect_leaves(std::size_t node, int depth, const double* low, const double* high, double squared_reach,
