@@ -18,7 +18,7 @@ public:
         : stop_(stop), asked_to_stop_(std::move(asked_to_stop)), last_ask_(Clock::now()) {}
 
     void tick() {
-        if ((++ticks_ & 15U) == 0) look();
+        if ((++ticks_ & 63U) == 0) look();
     }
 
     // A tick whose work is so large that counting would look too rarely.
