@@ -258,7 +258,9 @@ def test_memory_grows_with_the_points_not_the_pairs() -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_interrupt_stops_a_long_solve_within_a_second(threads: int) -> None:
     script = (
-        "import numpy as np, flatmetric as fm\n"
+        "import signal, numpy as np, flatmetric as fm\n"
+        # A test run in the background inherits an ignored SIGINT; a user's shell does not pass one on.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "rng = np.random.default_rng(0)\n"
         "n = 60_000\n"
         "x, y = rng.uniform(size=(n, 2)), rng.uniform(size=(n, 2))\n"
