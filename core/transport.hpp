@@ -19,7 +19,8 @@ enum class Method { automatic, shortest_paths, simplex };
 // Exact partial transport between two weighted point sets where leaving a unit of mass on both sides costs `reach`.
 //
 // Shortest paths come first. A local problem takes them a few looks at arcs for each point; where they need more than
-// kFreeLooks + kLooks N^1.5, mass has to travel far past others, and the network simplex, whose cost depends little on that, starts afresh.
+// kFreeLooks + kLooks N^1.5, mass has to travel far past others, and the network simplex, whose cost depends little on
+// that, starts afresh.
 template <int D>
 class Transport {
 public:

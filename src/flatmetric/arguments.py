@@ -80,6 +80,14 @@ def positive_length(value: float, name: str) -> float:
     return length
 
 
+def unequal_masses(what: str, truth: float, pred: float, where: str = "") -> ValueError:
+    """The error for an infinite lam (nm) between different masses, or counts of points."""
+    return ValueError(
+        f"lam is {math.inf}, which needs equal masses, but truth has {what} {truth:.17g} and pred {pred:.17g}{where}; "
+        "give a finite lam or equal masses"
+    )
+
+
 def thread_count(threads: int | None) -> int:
     """The number of threads to use; None is one for each core that this process may use."""
     if threads is None:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from flatmetric.arguments import PointSet
+from flatmetric.arguments import PointSet, unequal_masses
 from flatmetric.result import FlatResult, FloatArray, FrameParts, IntArray, Pairs
 
 MAX_PAIRS = 250_000
@@ -80,10 +80,7 @@ def _refuse_unsolvable(a: FloatArray, b: FloatArray, lam: float) -> None:
             f'{MAX_PAIRS} pairs: use method "exact"'
         )
     if math.isinf(lam) and not math.isclose(a.sum(), b.sum(), rel_tol=1e-12):
-        raise ValueError(
-            f"lam is {math.inf}, which needs equal masses, but truth has mass {a.sum():.17g} and pred "
-            f"{b.sum():.17g}; give a finite lam or equal masses"
-        )
+        raise unequal_masses("mass", a.sum(), b.sum())
 
 
 def _solve_dual_program(

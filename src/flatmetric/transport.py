@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
 import numpy as np
@@ -114,7 +113,9 @@ def solve_exactly(
     )
     if "unequal_masses" in out:
         truth_mass, pred_mass = out["unequal_masses"]
-        raise ValueError(_unequal_masses(truth_mass, pred_mass, out["frame"], truth))
+        what = "mass" if truth.masses is not None else "point count"
+        where = "" if truth.frames is None else f" in frame {out['frame']}"
+        raise arguments.unequal_masses(what, truth_mass, pred_mass, where)
     frames = None
     if truth.frames is not None:
         frames = FrameParts(
@@ -138,13 +139,4 @@ def solve_exactly(
         truth_potential=out["truth_potential"],
         pred_potential=out["pred_potential"],
         frames=frames,
-    )
-
-
-def _unequal_masses(truth_mass: float, pred_mass: float, frame: int, truth: PointSet) -> str:
-    what = "mass" if truth.masses is not None else "point count"
-    where = "" if truth.frames is None else f" in frame {frame}"
-    return (
-        f"lam is {math.inf}, which needs equal masses, but truth has {what} {truth_mass:.17g} and pred "
-        f"{pred_mass:.17g}{where}; give a finite lam or equal masses"
     )
