@@ -1,15 +1,20 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "frames.hpp"
+#include "number_table.hpp"
 
 namespace nb = nanobind;
 using namespace flatmetric;
@@ -98,6 +103,27 @@ nb::dict solve(const Coords& truth, const Coords& pred, const std::optional<Mass
     return out;
 }
 
+NumberTable number_table(char delimiter, const std::vector<std::pair<int, CellKind>>& columns, int cells_per_row,
+                         std::int64_t first_line, bool ends_at_blank_line, bool skip_bad_rows,
+                         std::int64_t expected_rows) {
+    TableLayout layout{delimiter, {}, cells_per_row, first_line, ends_at_blank_line, skip_bad_rows, expected_rows};
+    for (const auto& [index, kind] : columns) {
+        if (!layout.columns.empty() && layout.columns.back().index >= index) throw nb::value_error("columns out of order");
+        layout.columns.push_back({index, kind});
+    }
+    return NumberTable(std::move(layout));
+}
+
+nb::list taken(NumberTable& table) {
+    nb::list columns;
+    std::vector<NumberTable::Values> values = table.take();
+    for (std::size_t k = 0; k < values.size(); ++k) {
+        const bool whole = table.layout().columns[k].kind == CellKind::whole;
+        columns.append(whole ? to_numpy(std::move(values[k].wholes)) : to_numpy(std::move(values[k].numbers)));
+    }
+    return columns;
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
@@ -109,4 +135,41 @@ NB_MODULE(_core, m) {
     m.def("solve", &solve, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_mass").none(), nb::arg("pred_mass").none(),
           nb::arg("truth_frame").none(), nb::arg("pred_frame").none(), nb::arg("lam"), nb::arg("divisor"), nb::arg("method"), nb::arg("threads"),
           "Flat Metric of every frame: parts, plan and potentials, for masses as given (None: 1), all divided by `divisor`.");
+    nb::enum_<CellKind>(m, "CellKind")
+        .value("number", CellKind::number)
+        .value("whole", CellKind::whole)
+        .value("optional", CellKind::optional);
+    nb::enum_<FaultKind>(m, "FaultKind")
+        .value("none", FaultKind::none)
+        .value("ragged", FaultKind::ragged)
+        .value("empty", FaultKind::empty)
+        .value("text", FaultKind::text)
+        .value("not_finite", FaultKind::not_finite)
+        .value("too_large", FaultKind::too_large)
+        .value("not_whole", FaultKind::not_whole)
+        .value("long_line", FaultKind::long_line);
+    nb::class_<Fault>(m, "Fault")
+        .def_ro("kind", &Fault::kind)
+        .def_ro("line", &Fault::line)
+        .def_ro("column", &Fault::column)
+        // Text of any encoding: what was meant is not known here.
+        .def_prop_ro("cell", [](const Fault& fault) { return nb::bytes(fault.cell.data(), fault.cell.size()); });
+    nb::class_<NumberTable>(m, "NumberTable", "Reads columns of numbers out of delimited text that arrives in pieces.")
+        .def(nb::new_(&number_table), nb::kw_only(), nb::arg("delimiter"), nb::arg("columns"), nb::arg("cells_per_row"),
+             nb::arg("first_line"), nb::arg("ends_at_blank_line"), nb::arg("skip_bad_rows"), nb::arg("expected_rows"))
+        .def("feed",
+             [](NumberTable& table, const nb::bytes& text) {
+                 const std::string_view view(text.c_str(), text.size());
+                 const nb::gil_scoped_release released;
+                 return table.feed(view);
+             })
+        .def("finish", &NumberTable::finish)
+        .def("take", &taken)
+        .def_prop_ro("fault", &NumberTable::fault)
+        .def_prop_ro("first_skipped", &NumberTable::first_skipped)
+        .def_prop_ro("skipped", [](const NumberTable& table) {
+            nb::dict counts;
+            for (const auto& [kind, count] : table.skipped()) counts[nb::cast(kind)] = count;
+            return counts;
+        });
 }

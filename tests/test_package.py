@@ -15,7 +15,10 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "flatmetric"
 
 # Imports go down only: a module may import from its own layer's package and from lower layers.
-LAYERS = ["_core", "result", "arguments", "reference", "transport", "", "cli", "__main__"]
+LAYERS = [
+    *("_core", "errors", "output", "result", "arguments", "reference", "transport", "localizations", "formats"),
+    *("inspection", "", "cli", "__main__"),
+]
 
 
 def layer(module: str) -> int:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
 import typer
 
 from flatmetric import __version__
-from flatmetric.cli import demo
+from flatmetric.cli import convert, demo, inspect
+from flatmetric.errors import InputError
 
 app = typer.Typer(
     help="Exact, fast and honest scoring of point localizations.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command(name="inspect")(inspect.inspect)
+app.command(name="convert")(convert.convert)
 app.command(name="demo")(demo.demo)
 
 
@@ -37,7 +42,21 @@ def _options(
 def main() -> None:
     """Run the command line: exit code 0 when done, 2 and one sentence on stderr when the input is wrong."""
     try:
-        code = app(standalone_mode=False)
+        code = app(args=_with_json_target(sys.argv[1:]), standalone_mode=False)
+        sys.stdout.flush()
+    except InputError as error:
+        print(f"flatmetric: {error}", file=sys.stderr)
+        sys.exit(2)
+    except MemoryError:
+        print("flatmetric: the memory does not hold this input; give a smaller one", file=sys.stderr)
+        sys.exit(2)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on: no word at exit either
+        sys.exit(141)
+    except OSError as error:
+        print(f"flatmetric: can't write the output, {error.strerror or error}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(2)
     except Exception as error:
         # Typer's own complaints (an unknown command or option) carry a message and an exit code.
         message = getattr(error, "format_message", None)
@@ -50,3 +69,14 @@ def main() -> None:
         print("flatmetric: stopped", file=sys.stderr)
         sys.exit(130)
     sys.exit(code or 0)
+
+
+def _with_json_target(arguments: list[str]) -> list[str]:
+    """A bare --json writes to standard output."""
+    full = []
+    for at, argument in enumerate(arguments):
+        full.append(argument)
+        following = arguments[at + 1] if at + 1 < len(arguments) else "--"
+        if argument == "--json" and following.startswith("--"):
+            full.append("-")
+    return full

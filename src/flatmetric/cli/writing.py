@@ -1,0 +1,49 @@
+"""JSON and files, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from flatmetric.errors import InputError
+from flatmetric.output import refuse_unwritable, whole_file
+
+STANDARD_OUTPUT = "-"
+JsonOption = Annotated[
+    str | None, typer.Option("--json", metavar="FILE|-", help="Write JSON to a file, or to standard output with -.")
+]
+
+
+def refuse_outputs(outputs: list[str | Path | None], inputs: list[Path]) -> None:
+    """Find out before the work starts which outputs can't be written, or would destroy an input."""
+    seen: set[Path] = set()
+    for output in outputs:
+        if output is None or str(output) == STANDARD_OUTPUT:
+            continue
+        path = Path(output)
+        refuse_unwritable(path)
+        place = path.resolve()
+        if place in {given.resolve() for given in inputs}:
+            raise InputError(f"{path}: is an input; give another name for the output")
+        if place in seen:
+            raise InputError(f"{path}: is named for two outputs; give each its own")
+        seen.add(place)
+
+
+def write_json(content: dict[str, Any], target: str) -> None:
+    """JSON without NaN, to a file or standard output."""
+    text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    if target == STANDARD_OUTPUT:
+        sys.stdout.write(text)
+    else:
+        write_text(text, Path(target))
+
+
+def write_text(text: str, path: Path) -> None:
+    """A text file that appears whole or not at all."""
+    with whole_file(path) as unfinished:
+        unfinished.write_text(text, encoding="utf-8")

@@ -1,0 +1,28 @@
+"""What goes wrong outside this package: one sentence that names the thing, what was found and how to mend it."""
+
+from __future__ import annotations
+
+
+class InputError(ValueError):
+    """A file, table or option that can't be used. The command line ends with its sentence and exit code 2.
+
+    Examples
+    --------
+    >>> raise InputError("result.csv: it has no row")
+    Traceback (most recent call last):
+    flatmetric.errors.InputError: result.csv: it has no row
+    """
+
+
+class ReadWarning(UserWarning):
+    """Something in a file that had to be guessed, or that looks wrong.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warnings.warn("result.csv: it has no row", ReadWarning)
+    >>> caught[0].category.__name__
+    'ReadWarning'
+    """

@@ -1,0 +1,45 @@
+"""DECODE HDF5: positions as one array, unit and pixel size as attributes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from flatmetric.errors import InputError
+from flatmetric.formats.decode_csv import decode_metadata
+from flatmetric.formats.hdf5 import opened, recognised
+from flatmetric.formats.native import CENTER, Native, ReadOptions, checked
+from flatmetric.formats.registry import Candidate, Format
+
+
+def _recognise(candidate: Candidate) -> str | None:
+    if recognised(candidate, "data/xyz", "data/frame_ix"):
+        return "an HDF5 file with DECODE's datasets data/xyz and data/frame_ix"
+    return None
+
+
+def _read(candidate: Candidate, options: ReadOptions) -> Native:
+    name = candidate.source.name
+    with opened(candidate.source) as file:
+        xyz, frame = file.array("data/xyz"), file.array("data/frame_ix")
+        others = {
+            ours: file.array(f"data/{theirs}")
+            for ours, theirs in (("photons", "phot"), ("background", "bg"), ("id", "id"))
+        }
+        deviation = file.array("data/xyz_sig")
+        unit, size = file.attribute("meta", "xy_unit"), file.attribute("meta", "px_size")
+    if xyz is None or frame is None or xyz.ndim != 2 or xyz.shape[1] != 3:
+        raise InputError(f"{name}: data/xyz is not an array of three columns, as DECODE writes it")
+    columns: dict[str, Any] = {"frame": frame, "x": xyz[:, 0], "y": xyz[:, 1], "z": xyz[:, 2]}
+    columns |= {ours: values for ours, values in others.items() if values is not None and values.shape == frame.shape}
+    if deviation is not None and deviation.shape == xyz.shape:
+        columns["uncertainty"] = np.mean(deviation[:, :2], axis=1, dtype=np.float64)
+    if "id" in columns and columns["id"].dtype.kind not in "iu":
+        del columns["id"]
+    native = Native(columns, unit=None, frame_base=0, first_pixel=CENTER)
+    decode_metadata(unit.decode() if isinstance(unit, bytes) else unit, size, native)
+    return checked(native, options, name)
+
+
+FORMAT = Format("decode", "DECODE HDF5", _recognise, _read)

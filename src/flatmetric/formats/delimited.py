@@ -1,0 +1,90 @@
+"""Text formats that are a header with known names and fixed meanings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from flatmetric.errors import InputError
+from flatmetric.formats.native import Native, ReadOptions
+from flatmetric.formats.registry import Candidate, Format
+from flatmetric.formats.text import read_columns
+from flatmetric.localizations import Localizations
+
+_REQUIRED = ("x", "y")
+
+
+@dataclass(frozen=True, slots=True)
+class Delimited:
+    """A text format: the header names it is known by, and the names of its columns, in lower case.
+
+    A column may have several names; the first that is there counts. `valid` names a column whose zeros mark rows that
+    the program itself took back.
+    """
+
+    name: str
+    title: str
+    known_by: tuple[str, ...]
+    columns: Mapping[str, tuple[str, ...]]
+    unit: str | None
+    frame_base: int | None
+    first_pixel: float | None
+    has_pixels: bool = True
+    ends_at_blank_line: bool = False
+    valid: str | None = None
+    refine: Callable[[Candidate, Native], None] | None = None
+    write: Callable[[Localizations, Path], None] | None = None
+    notes: Sequence[str] = field(default=())
+
+    def format(self) -> Format:
+        """The entry for the registry."""
+        return Format(self.name, self.title, self._recognise, self._read, self.write)
+
+    def _recognise(self, candidate: Candidate) -> str | None:
+        if not candidate.head.has(*self.known_by):
+            return None
+        return f"the header has the columns {', '.join(self.known_by)} of {self.title}"
+
+    def _read(self, candidate: Candidate, options: ReadOptions) -> Native:
+        head = candidate.head
+        wanted = {}
+        for column, names in self.columns.items():
+            place = next((head.names.index(name) for name in names if name in head.names), None)
+            if place is not None:
+                wanted[column] = place
+        for column in _REQUIRED:
+            if column not in wanted:
+                raise InputError(
+                    f"{candidate.source.name}: as {self.title} it lacks a column {' or '.join(self.columns[column])}"
+                )
+        if self.valid in head.names:
+            wanted["valid"] = head.names.index(self.valid)
+        table = read_columns(
+            head, wanted, skip_bad_rows=options.skip_bad_rows, ends_at_blank_line=self.ends_at_blank_line
+        )
+        native = Native(
+            columns=table.columns,
+            unit=self.unit,
+            frame_base=self.frame_base,
+            first_pixel=self.first_pixel,
+            has_pixels=self.has_pixels,
+            dropped=table.dropped,
+            notes=[*self.notes, *table.notes],
+        )
+        if "valid" in native.columns:
+            drop_invalid(native, native.columns.pop("valid") != 0)
+        if self.refine is not None:
+            self.refine(candidate, native)
+        return native
+
+
+def drop_invalid(native: Native, valid: npt.NDArray[np.bool_]) -> None:
+    """Leave out, and count, the rows that the program itself took back."""
+    lost = int(np.count_nonzero(~valid))
+    if lost:
+        native.columns = {name: column[valid] for name, column in native.columns.items()}
+        native.dropped["marked invalid by the program"] = lost

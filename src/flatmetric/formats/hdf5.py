@@ -1,0 +1,107 @@
+"""HDF5 files, with nothing followed out of the file and nothing larger than the file can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from flatmetric.errors import InputError
+from flatmetric.formats.registry import Candidate
+from flatmetric.formats.source import Source, largest_content
+
+if TYPE_CHECKING:
+    import h5py
+
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+# MATLAB 7.3 puts half a kilobyte of text before it.
+_SIGNATURE_PLACES = (0, 512)
+
+
+def is_hdf5(source: Source) -> bool:
+    """Whether the content begins as an HDF5 file does."""
+    return any(source.head[at : at + 8] == SIGNATURE for at in _SIGNATURE_PLACES)
+
+
+class Hdf5:
+    """An open file in which names are looked up with care."""
+
+    def __init__(self, file: h5py.File, source: Source) -> None:
+        self.name = source.name
+        self._file = file
+        self._limit = largest_content(source.size)
+
+    def __contains__(self, path: str) -> bool:
+        return self._find(path) is not None
+
+    def members(self, path: str = "/") -> list[str]:
+        """The names in a group."""
+        import h5py
+
+        group = self._file if path == "/" else self._find(path)
+        return list(group) if isinstance(group, h5py.Group) else []
+
+    def attribute(self, path: str, name: str) -> Any:
+        """An attribute of a group or dataset; None where it is missing."""
+        item = self._file if path == "/" else self._find(path)
+        return None if item is None else item.attrs.get(name)
+
+    def array(self, path: str) -> npt.NDArray[Any] | None:
+        """A dataset as an array; None where it is missing or null."""
+        import h5py
+
+        dataset = self._find(path)
+        if not isinstance(dataset, h5py.Dataset) or dataset.shape is None:
+            return None
+        if dataset.external or dataset.is_virtual:
+            raise InputError(
+                f"{self.name}: the dataset {path!r} keeps its data in another file; give a file that is whole"
+            )
+        if dataset.nbytes > self._limit:
+            raise InputError(f"{self.name}: the dataset {path!r} claims more data than the file can hold; get it again")
+        return np.asarray(dataset[()])
+
+    def _find(self, path: str) -> Any:
+        import h5py
+
+        item: Any = self._file
+        for part in path.strip("/").split("/"):
+            if not isinstance(item, h5py.Group):
+                return None
+            link = item.get(part, getlink=True)
+            if link is None:
+                return None
+            if not isinstance(link, h5py.HardLink):
+                raise InputError(
+                    f"{self.name}: {part!r} is a link to elsewhere, which is not followed; give a file that is whole"
+                )
+            item = item[part]
+        return item
+
+
+@contextmanager
+def opened(source: Source) -> Iterator[Hdf5]:
+    """Open; whatever the library says of a damaged file becomes one sentence."""
+    import h5py
+
+    with source.opened() as content:
+        try:
+            with h5py.File(content, "r") as file:
+                yield Hdf5(file, source)
+        except InputError:
+            raise
+        except MemoryError as error:
+            raise InputError(f"{source.name}: claims more data than the memory holds") from error
+        except Exception as error:  # the HDF5 library raises nearly every kind on damaged files
+            raise InputError(f"{source.name}: the HDF5 file is damaged or cut short; get the file again") from error
+
+
+def recognised(candidate: Candidate, *paths: str) -> bool:
+    """Whether the file is HDF5 and holds all these paths. A damaged file is an error."""
+    if not is_hdf5(candidate.source):
+        return False
+    with opened(candidate.source) as file:
+        return all(path in file for path in paths)

@@ -1,0 +1,54 @@
+"""Insight3 .bin: fixed records of 18 four-byte numbers, in pixels counted from 1."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flatmetric.errors import InputError
+from flatmetric.formats.native import Native, ReadOptions, checked
+from flatmetric.formats.registry import Candidate, Format
+
+_MAGIC = b"M425"
+_HEADER_BYTES = 16
+_FLOATS = ("x", "y", "xc", "yc", "h", "a", "w", "phi", "ax", "bg", "i")
+_RECORD = np.dtype(
+    [(n, "<f4") for n in _FLOATS] + [(n, "<i4") for n in ("c", "fi", "fr", "tl", "lk")] + [("z", "<f4"), ("zc", "<f4")]
+)
+# Insight3 puts the middle of the first pixel at 1.
+_FIRST_PIXEL = 1.0
+
+
+def _recognise(candidate: Candidate) -> str | None:
+    return "the file begins with Insight3's M425" if candidate.source.head.startswith(_MAGIC) else None
+
+
+def _read(candidate: Candidate, options: ReadOptions) -> Native:
+    source = candidate.source
+    header = np.frombuffer(source.head[4:_HEADER_BYTES], dtype="<i4")
+    if len(header) < 3 or header[2] < 0:
+        raise InputError(f"{source.name}: the Insight3 header is damaged; get the file again")
+    count = int(header[2])
+    with source.opened() as file:
+        file.seek(_HEADER_BYTES)
+        content = file.read(count * _RECORD.itemsize)
+    if len(content) < count * _RECORD.itemsize:
+        raise InputError(
+            f"{source.name}: is cut short: its header promises {count} rows, "
+            f"and it holds {len(content) // _RECORD.itemsize}"
+        )
+    rows = np.frombuffer(content, dtype=_RECORD, count=count)
+    moved = any(rows[c].any() and not np.array_equal(rows[c], rows[c[0]]) for c in ("xc", "yc", "zc"))
+    chosen = ("xc", "yc", "zc") if moved else ("x", "y", "z")
+    columns = {name: rows[field].astype(np.float64) for name, field in zip("xyz", chosen, strict=True)}
+    columns |= {"photons": rows["a"].astype(np.float64), "background": rows["bg"].astype(np.float64)}
+    native = Native(
+        columns | {"frame": rows["fr"].astype(np.int64), "channel": rows["c"].astype(np.int64)},
+        unit="px",
+        frame_base=1,
+        first_pixel=_FIRST_PIXEL,
+        notes=["positions are the drift-corrected xc, yc, zc" if moved else "positions are x, y, z"],
+    )
+    return checked(native, options, source.name)
+
+
+FORMAT = Format("insight3", "Insight3 .bin", _recognise, _read)

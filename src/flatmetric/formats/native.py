@@ -1,0 +1,299 @@
+"""From what a file holds, in its own units, to nm and frames from 1: every step said, every guess warned of."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from flatmetric.errors import InputError
+from flatmetric.localizations import COLUMNS, MAY_HAVE_GAPS, Localizations, Provenance
+
+Unit = Literal["nm", "um", "m", "px"]
+Origin = Literal["corner", "center"]
+_NM = {"nm": 1.0, "um": 1e3, "m": 1e9}
+# Where the middle of the first pixel lies, in pixels, when zero is its outer corner: the convention inside.
+CORNER = 0.5
+CENTER = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """What the user says about a file; None leaves it to the file."""
+
+    format: str | None = None
+    unit: Unit | None = None
+    pixel_size: tuple[float, float] | None = None
+    frame_base: int | None = None
+    origin: Origin | None = None
+    shift: tuple[float, float, float] | None = None
+    swap_xy: bool = False
+    columns: Mapping[str, int | str] | None = None
+    skip_bad_rows: bool = False
+
+
+def checked_options(
+    format: str | None = None,
+    unit: str | None = None,
+    pixel_size: float | Sequence[float] | None = None,
+    frame_base: int | None = None,
+    origin: str | None = None,
+    shift: Sequence[float] | None = None,
+    swap_xy: bool = False,
+    columns: Mapping[str, int | str] | None = None,
+    skip_bad_rows: bool = False,
+) -> ReadOptions:
+    """The options of `read`, or one sentence on what is wrong with them."""
+    if unit is not None and unit not in get_args(Unit):
+        raise InputError(f"unit is {unit!r}; give one of {', '.join(get_args(Unit))}")
+    if origin is not None and origin not in get_args(Origin):
+        raise InputError(f"origin is {origin!r}; give corner or center (of the first pixel)")
+    if frame_base is not None and (isinstance(frame_base, bool) or not isinstance(frame_base, (int, np.integer))):
+        raise InputError(f"frame_base is {frame_base!r}; give the number of the first frame, 0 or 1")
+    for name in columns or {}:
+        if name not in COLUMNS:
+            raise InputError(f"columns names {name!r}; give {', '.join(COLUMNS)}")
+    return ReadOptions(
+        format=format,
+        unit=unit,  # type: ignore[arg-type]
+        pixel_size=None if pixel_size is None else _pixel_size(pixel_size),
+        frame_base=frame_base,
+        origin=origin,  # type: ignore[arg-type]
+        shift=None if shift is None else _shift(shift),
+        swap_xy=swap_xy,
+        columns=columns,
+        skip_bad_rows=skip_bad_rows,
+    )
+
+
+def _floats(value: Any, name: str, what: str) -> list[float]:
+    try:
+        numbers = [float(v) for v in np.atleast_1d(value)]
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} is {value!r}; give {what}") from error
+    if not all(math.isfinite(v) for v in numbers):
+        raise InputError(f"{name} is {value!r}; give {what}")
+    return numbers
+
+
+def _pixel_size(value: Any) -> tuple[float, float]:
+    what = "one positive number in nm, or two for x and y"
+    sizes = _floats(value, "pixel_size", what)
+    if len(sizes) not in (1, 2) or min(sizes) <= 0:
+        raise InputError(f"pixel_size is {value!r}; give {what}")
+    return sizes[0], sizes[-1]
+
+
+def _shift(value: Any) -> tuple[float, float, float]:
+    what = "dx,dy or dx,dy,dz in nm"
+    steps = _floats(value, "shift", what)
+    if len(steps) not in (2, 3):
+        raise InputError(f"shift is {value!r}; give {what}")
+    return steps[0], steps[1], steps[2] if len(steps) == 3 else 0.0
+
+
+@dataclass(slots=True)
+class Native:
+    """A file's columns in its own units, and what the file or its format says about them. Conversion takes the arrays
+    over and works in place.
+
+    `first_pixel` is where the middle of the first pixel lies, in pixels (0.5: zero is the outer corner). What is None
+    is neither in the file nor fixed by the format.
+    """
+
+    columns: dict[str, npt.NDArray[Any]]
+    unit: str | None
+    z_unit: str | None = "nm"
+    width_units: dict[str, str] = field(default_factory=dict)  # of sigma and uncertainty, where not that of x and y
+    frame_base: int | None = 1
+    first_pixel: float | None = None
+    has_pixels: bool = True
+    pixel_size: tuple[float, float] | None = None
+    dropped: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Said:
+    """What was done, what had to be guessed, and the options that would have said it."""
+
+    notes: list[str]
+    guesses: list[str] = field(default_factory=list)
+    options: list[str] = field(default_factory=list)
+
+    def guess(self, text: str, *options: str) -> None:
+        self.guesses.append(text)
+        self.options.extend(options)
+
+
+def to_localizations(native: Native, options: ReadOptions, provenance: Provenance) -> Localizations:
+    """Convert, and write down what was done. `provenance` holds the file's name, hash and format."""
+    name = provenance.file
+    columns = dict(native.columns)
+    said = _Said(list(native.notes))
+    pixel = options.pixel_size or native.pixel_size
+    if pixel is not None:
+        whose = "as given" if options.pixel_size else "from the file"
+        size = f"{pixel[0]:g}" if pixel[0] == pixel[1] else f"{pixel[0]:g} x {pixel[1]:g}"
+        said.notes.append(f"pixel size {size} nm, {whose}")
+    if options.swap_xy:
+        columns["x"], columns["y"] = columns["y"], columns["x"]
+        said.notes.append("x and y swapped, as asked")
+    _scale_to_nm(columns, native, options, pixel, name, said)
+    _move_origin(columns, native, options, pixel, name, said)
+    if options.shift is not None:
+        for axis, step in zip("xyz", options.shift, strict=True):
+            if step and axis not in columns:
+                raise InputError(f"{name}: it has no z to shift by {step:g} nm; give --shift dx,dy")
+            if step:
+                columns[axis] += step
+        said.notes.append("shifted by " + ", ".join(f"{step:g}" for step in options.shift) + " nm, as asked")
+    _count_frames_from_one(columns, native, options, said)
+    warnings = list(native.warnings)
+    if said.guesses:
+        better = ", ".join(dict.fromkeys(said.options))
+        warnings.insert(0, f"not said by the file or its format: {'; '.join(said.guesses)} (otherwise give {better})")
+    if len(columns["x"]) == 0:
+        warnings.append("the table has no row: nothing was found")
+    for reason, count in native.dropped.items():
+        warnings.append(f"{count} {'row' if count == 1 else 'rows'} dropped: {reason}")
+    return Localizations(
+        **columns,
+        provenance=dataclasses.replace(
+            provenance,
+            pixel_size=pixel,
+            conversions=tuple(said.notes),
+            dropped=dict(native.dropped),
+            warnings=tuple(warnings),
+        ),
+    )
+
+
+def _scale_to_nm(
+    columns: dict[str, npt.NDArray[Any]],
+    native: Native,
+    options: ReadOptions,
+    pixel: tuple[float, float] | None,
+    name: str | None,
+    said: _Said,
+) -> None:
+    unit = options.unit or native.unit
+    if unit is None:
+        unit = "nm"
+        said.guess("lengths taken as nm", "--unit")
+    if unit == "px" and pixel is None:
+        raise InputError(
+            f"{name}: positions are in pixels and the file does not say how large a pixel is; "
+            "give --pixel-size in nm (pixel_size=...)"
+        )
+    factors = pixel if unit == "px" and pixel is not None else (_NM.get(unit, 1.0),) * 2
+    # Depth is never counted in camera pixels.
+    z_unit = native.z_unit or "nm"
+    if options.unit not in (None, "px"):
+        z_unit = options.unit
+    width = math.sqrt(factors[0] * factors[1])
+    scale = {"x": factors[0], "y": factors[1], "z": _NM[z_unit]}
+    for column in ("sigma", "uncertainty"):
+        own = native.width_units.get(column, "")
+        scale[column] = _NM.get(own, width)
+    for column, factor in scale.items():
+        if column in columns:
+            columns[column] = np.ascontiguousarray(columns[column], dtype=np.float64)
+            if factor != 1:
+                columns[column] *= factor
+    whose = "as given" if options.unit else "by the file or its format" if native.unit else "assumed"
+    to_nm = "" if unit == "nm" else " turned into nm"
+    said.notes.append(f"x, y in {unit} ({whose}){to_nm}")
+    if "z" in columns and z_unit != "nm":
+        said.notes.append(f"z in {z_unit} turned into nm")
+
+
+def _move_origin(
+    columns: dict[str, npt.NDArray[Any]],
+    native: Native,
+    options: ReadOptions,
+    pixel: tuple[float, float] | None,
+    name: str | None,
+    said: _Said,
+) -> None:
+    if not native.has_pixels and options.origin is None:
+        return
+    first = native.first_pixel
+    if options.origin is not None:
+        first = CORNER if options.origin == "corner" else CENTER
+        if options.origin == "center" and pixel is None:
+            raise InputError(
+                f"{name}: half a pixel is to be added and the pixel size is not known; give --pixel-size in nm"
+            )
+    whose = "as given" if options.origin else "by the format"
+    if first is None:
+        said.guess("zero taken as the outer corner of the first pixel", "--origin")
+    elif first == CORNER:
+        said.notes.append(f"zero is the outer corner of the first pixel ({whose})")
+    elif pixel is None:
+        said.guess(
+            "half a pixel not added, although zero is the middle of the first pixel, as its size is unknown",
+            "--pixel-size",
+            "--origin",
+        )
+    else:
+        steps = [(CORNER - first) * size for size in pixel]
+        columns["x"] += steps[0]
+        columns["y"] += steps[1]
+        said.notes.append(
+            f"the middle of the first pixel is at {first:g} px ({whose}): {steps[0]:+g}, {steps[1]:+g} nm added to x, y"
+        )
+
+
+def _count_frames_from_one(
+    columns: dict[str, npt.NDArray[Any]], native: Native, options: ReadOptions, said: _Said
+) -> None:
+    if "frame" not in columns:
+        columns["frame"] = np.ones(len(columns["x"]), dtype=np.int64)
+        said.notes.append("no frames: all rows are one point set, frame 1")
+        return
+    base = options.frame_base if options.frame_base is not None else native.frame_base
+    whose = "as given" if options.frame_base is not None else "by the format"
+    if base is None:
+        base = 0 if len(columns["frame"]) and columns["frame"].min() == 0 else 1
+        found = "the least is 0" if base == 0 else "none is 0"
+        said.guess(f"frames taken to count from {base} as {found}", "--frame-base")
+        whose = "assumed"
+    if base != 1:
+        columns["frame"] = columns["frame"] + (1 - base)
+    said.notes.append(f"frames count from {base} ({whose})" + (f": {1 - base:+d}" if base != 1 else ""))
+
+
+def checked(native: Native, options: ReadOptions, name: str) -> Native:
+    """Refuse, or drop, rows of a binary table whose numbers are not finite or whose frames are not whole."""
+    rows = {column: len(values) for column, values in native.columns.items()}
+    if len(set(rows.values())) > 1:
+        raise InputError(f"{name}: its columns differ in length ({', '.join(f'{c} {n}' for c, n in rows.items())})")
+    good = np.ones(rows["x"], dtype=bool)
+    for column, values in native.columns.items():
+        if values.ndim != 1 or values.dtype.kind not in "fiu":
+            raise InputError(f"{name}: the column {column} does not hold one number for each row")
+        if column in MAY_HAVE_GAPS:
+            continue
+        fine = np.isfinite(values)
+        if column == "frame":
+            fine &= (np.floor(values) == values) & (np.abs(values.astype(np.float64)) <= 2**53)
+        good &= fine
+        if not options.skip_bad_rows and not fine.all():
+            at = int(np.argmin(fine))
+            raise InputError(
+                f"{name}: row {at + 1}, column {column}, is {values[at]}; mend or drop that row, or use --skip-bad-rows"
+            )
+    lost = int(np.count_nonzero(~good))
+    if lost:
+        native.columns = {column: values[good] for column, values in native.columns.items()}
+        native.dropped["NaN, infinity or a frame that is not a whole number"] = lost
+    if "frame" in native.columns:
+        native.columns["frame"] = native.columns["frame"].astype(np.int64)
+    return native

@@ -1,0 +1,42 @@
+"""Octane: four columns without a header, in pixels."""
+
+from __future__ import annotations
+
+from flatmetric.errors import InputError
+from flatmetric.formats.native import CENTER, Native, ReadOptions
+from flatmetric.formats.registry import Candidate, Format
+from flatmetric.formats.text import read_columns
+
+_COLUMNS = ("frame", "x", "y", "photons")
+
+
+def _recognise(candidate: Candidate) -> str | None:
+    row = candidate.head.first_row
+    if candidate.head.header is not None or row is None or len(row) != len(_COLUMNS):
+        return None
+    if not row[0].isdigit():
+        return None
+    return "no header, four columns, whole numbers in the first: Octane's layout frame, x, y, intensity"
+
+
+def _read(candidate: Candidate, options: ReadOptions) -> Native:
+    name = candidate.source.name
+    if options.unit in (None, "px") and options.pixel_size is None:
+        raise InputError(
+            f"{name}: four columns without a header are read as Octane's, in pixels, and need --pixel-size in nm; "
+            "if they are something else, give --columns frame=1,x=2,y=3,... and --unit"
+        )
+    wanted = {column: at for at, column in enumerate(_COLUMNS)}
+    table = read_columns(candidate.head, wanted, skip_bad_rows=options.skip_bad_rows)
+    return Native(
+        table.columns,
+        unit="px",
+        frame_base=1,
+        first_pixel=CENTER,
+        dropped=table.dropped,
+        notes=table.notes,
+        warnings=["four columns without a header taken as Octane's frame, x, y, intensity (otherwise give --columns)"],
+    )
+
+
+FORMAT = Format("octane", "Octane", _recognise, _read)

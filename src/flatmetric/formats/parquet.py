@@ -1,0 +1,95 @@
+"""Parquet and Arrow tables, through pyarrow."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flatmetric.errors import InputError
+from flatmetric.formats.headers import find_columns
+from flatmetric.formats.native import CORNER, Native, ReadOptions, checked
+from flatmetric.formats.plain import described, named_columns
+from flatmetric.formats.registry import Candidate, Format
+from flatmetric.formats.source import largest_content
+from flatmetric.localizations import Localizations
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_PARQUET = b"PAR1"
+_ARROW = b"ARROW1"
+# Under this key our own files say that they are in nm, from frame 1, from the corner.
+_KEY = b"flatmetric"
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise InputError("Parquet and Arrow files need pyarrow; install flatmetric[parquet]") from error
+    return pyarrow
+
+
+def _recognise(candidate: Candidate) -> str | None:
+    if candidate.source.head.startswith((_PARQUET, _ARROW)):
+        return "the file begins as a Parquet or Arrow file does"
+    return None
+
+
+def _read(candidate: Candidate, options: ReadOptions) -> Native:
+    name = candidate.source.name
+    table = _table(candidate)
+    names = [str(column) for column in table.column_names]
+    ours = (table.schema.metadata or {}).get(_KEY)
+    found = named_columns(options.columns, names, len(names), name) if options.columns else find_columns(names)
+    for column in ("x", "y"):
+        if column not in found:
+            raise InputError(f"{name}: none of its columns {', '.join(names)} is known as {column}; give --columns")
+    columns = {}
+    for column, place in found.items():
+        values = np.array(table.column(place.index).to_numpy())
+        if values.dtype.kind not in "fiu" and column in ("id", "channel"):
+            continue
+        columns[column] = values
+    native = described(found, Native(columns, unit=None))
+    if ours is not None:
+        native.unit, native.z_unit, native.frame_base, native.first_pixel = "nm", "nm", 1, CORNER
+        try:
+            size = json.loads(ours).get("pixel_size")
+            native.pixel_size = None if size is None else (float(size[0]), float(size[1]))
+        except (ValueError, TypeError, AttributeError, LookupError):
+            native.pixel_size = None
+    return checked(native, options, name)
+
+
+def _table(candidate: Candidate) -> pyarrow.Table:
+    _pyarrow()
+    from pyarrow import feather, parquet
+
+    with candidate.source.opened() as file:
+        try:
+            if not candidate.source.head.startswith(_PARQUET):
+                return feather.read_table(file)
+            claimed = parquet.ParquetFile(file).metadata
+            if 8 * claimed.num_rows * claimed.num_columns <= largest_content(candidate.source.size):
+                return parquet.read_table(file)
+        except Exception as error:  # pyarrow raises many kinds on damaged files
+            raise InputError(
+                f"{candidate.source.name}: the Parquet or Arrow file is damaged or cut short; get the file again"
+            ) from error
+    raise InputError(f"{candidate.source.name}: claims more rows than a file of its size can hold; get the file again")
+
+
+def _write(table: Localizations, path: Path) -> None:
+    pyarrow = _pyarrow()
+    from pyarrow import parquet
+
+    columns = pyarrow.table(table.columns())
+    said = {_KEY: json.dumps({"unit": "nm", "frame_base": 1, "pixel_size": table.provenance.pixel_size}).encode()}
+    parquet.write_table(columns.replace_schema_metadata(said), path)
+
+
+FORMAT = Format("parquet", "a Parquet or Arrow table", _recognise, _read, _write)

@@ -1,0 +1,147 @@
+"""Picasso: a record array in HDF5, its metadata in a YAML file beside it or in JSON inside."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flatmetric.errors import InputError
+from flatmetric.formats.hdf5 import Hdf5, opened, recognised
+from flatmetric.formats.native import CENTER, Native, ReadOptions, checked
+from flatmetric.formats.registry import Candidate, Format
+from flatmetric.localizations import Localizations
+
+_LARGEST_YAML = 16 << 20
+
+
+def _recognise(candidate: Candidate) -> str | None:
+    return "an HDF5 file with Picasso's dataset 'locs'" if recognised(candidate, "locs") else None
+
+
+def _read(candidate: Candidate, options: ReadOptions) -> Native:
+    source = candidate.source
+    with opened(source) as file:
+        locs = file.array("locs")
+        documents = _inner_metadata(file)
+    if locs is None or locs.dtype.names is None or locs.ndim != 1:
+        raise InputError(f"{source.name}: the dataset 'locs' is not a table of named columns, as Picasso writes it")
+    yaml = source.beside(".yaml")
+    if yaml is not None:
+        documents += _yaml_documents(yaml)
+    names = locs.dtype.names
+    for column in ("frame", "x", "y"):
+        if column not in names:
+            raise InputError(f"{source.name}: the dataset 'locs' lacks the column {column}")
+    columns: dict[str, Any] = {c: locs[c] for c in ("frame", "x", "y", "z", "photons") if c in names}
+    for ours, theirs in (("sigma", ("sx", "sy")), ("uncertainty", ("lpx", "lpy"))):
+        if set(theirs) <= set(names):
+            columns[ours] = np.add(locs[theirs[0]], locs[theirs[1]], dtype=np.float64) / 2
+    if "bg" in names:
+        columns["background"] = locs["bg"].astype(np.float64)
+    native = Native(
+        columns, unit="px", frame_base=0, first_pixel=CENTER, pixel_size=_pixel_size(documents, options, yaml)
+    )
+    if yaml is not None:
+        native.notes.append(f"metadata from {yaml.name}")
+    return checked(native, options, source.name)
+
+
+def _inner_metadata(file: Hdf5) -> list[Any]:
+    stored = file.array("metadata")
+    if stored is None:
+        return []
+    try:
+        found = json.loads(stored.item())
+    except (ValueError, TypeError, RecursionError):
+        return []
+    return found if isinstance(found, list) else [found]
+
+
+def _yaml_documents(path: Path) -> list[Any]:
+    import yaml
+
+    if path.stat().st_size > _LARGEST_YAML:
+        raise InputError(
+            f"{path}: is too large for Picasso's metadata; give the file that belongs to the localizations"
+        )
+    try:
+        with path.open(encoding="utf-8") as file:
+            return list(yaml.safe_load_all(file))
+    except OSError as error:
+        raise InputError(f"{path}: can't be read, {error.strerror}") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        what = "holds an object tag, which is never loaded" if "tag" in str(error) else "is not valid YAML"
+        raise InputError(f"{path}: {what}; mend the file, or remove it and give --pixel-size in nm") from error
+
+
+def _pixel_size(documents: list[Any], options: ReadOptions, yaml: Path | None) -> tuple[float, float] | None:
+    for document in reversed(documents):  # the last step knows best
+        if not isinstance(document, dict) or "Pixelsize" not in document:
+            continue
+        size = document["Pixelsize"]
+        if isinstance(size, (int, float)) and not isinstance(size, bool) and 0 < size < math.inf:
+            return float(size), float(size)
+        if options.pixel_size is None:
+            raise InputError(f"{yaml or 'the metadata'}: Pixelsize is {size!r}; give --pixel-size in nm")
+    return None
+
+
+def _write(table: Localizations, path: Path) -> None:
+    """Pixels, frames from 0, zero in the middle of the first pixel; double precision, so that nothing is lost."""
+    import h5py
+
+    size = table.provenance.pixel_size
+    if size is None:
+        raise InputError("Picasso counts in pixels and the pixel size is not known; give --pixel-size in nm")
+    if size[0] != size[1]:
+        raise InputError(f"Picasso knows one pixel size, and this table has {size[0]:g} x {size[1]:g} nm")
+    pixel = size[0]
+    columns: dict[str, Any] = {
+        "frame": table.frame - 1,
+        "x": table.x / pixel - 0.5,
+        "y": table.y / pixel - 0.5,
+        "photons": np.zeros(len(table)) if table.photons is None else table.photons,
+    }
+    for ours, theirs, factor in (
+        ("sigma", ("sx", "sy"), 1 / pixel),
+        ("background", ("bg",), 1.0),
+        ("uncertainty", ("lpx", "lpy"), 1 / pixel),
+        ("z", ("z",), 1.0),
+    ):
+        values = getattr(table, ours)
+        if values is not None:
+            columns |= dict.fromkeys(theirs, values * factor)
+    locs = np.empty(len(table), dtype=[(n, np.int64 if n == "frame" else np.float64) for n in columns])
+    for name, values in columns.items():
+        locs[name] = values
+    with h5py.File(path, "w") as file:
+        file.create_dataset("locs", data=locs)
+        file.create_dataset("metadata", data=json.dumps([metadata(table)]))
+
+
+def metadata(table: Localizations) -> dict[str, Any]:
+    """What Picasso wants to know of a movie: its size in frames and pixels, and the pixel size in nm."""
+    size = table.provenance.pixel_size
+    assert size is not None
+    extent = table.extent
+    return {
+        "Frames": int(table.frame.max()) if len(table) else 0,
+        "Width": int(extent["x"][1] // size[0]) + 1 if extent else 1,
+        "Height": int(extent["y"][1] // size[1]) + 1 if extent else 1,
+        "Pixelsize": size[0],
+        "Generated by": "flatmetric",
+    }
+
+
+def yaml_text(table: Localizations) -> str:
+    """The YAML file beside the HDF5 one."""
+    import yaml
+
+    return str(yaml.safe_dump(metadata(table), sort_keys=True))
+
+
+FORMAT = Format("picasso", "Picasso HDF5", _recognise, _read, _write)

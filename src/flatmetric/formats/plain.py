@@ -1,0 +1,72 @@
+"""Any text table whose header uses the usual names, or whose columns the user names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from flatmetric.errors import InputError
+from flatmetric.formats.headers import FoundColumn, find_columns
+from flatmetric.formats.native import Native, ReadOptions
+from flatmetric.formats.registry import Candidate, Format
+from flatmetric.formats.text import TextHead, read_columns
+
+LENGTHS = ("nm", "um", "px", "m")
+
+
+def _recognise(candidate: Candidate) -> str | None:
+    if not candidate.head.header:
+        return None
+    found = find_columns([h.text for h in candidate.head.header])
+    if not {"x", "y"} <= set(found):
+        return None
+    return f"a text table whose header names {', '.join(column.text for column in found.values())}"
+
+
+def _read(candidate: Candidate, options: ReadOptions) -> Native:
+    head, name = candidate.head, candidate.source.name
+    if not head.lines:
+        raise InputError(f"{name}: is not a text table")
+    header = [h.text for h in head.header or []]
+    found = named_columns(options.columns, header, _width(head), name) if options.columns else find_columns(header)
+    for column in ("x", "y"):
+        if column not in found:
+            what = f"its header has {', '.join(header)}" if header else "it has no header"
+            raise InputError(f"{name}: no column is known as {column} ({what}); give --columns frame=1,x=2,y=3,...")
+    table = read_columns(head, {n: column.index for n, column in found.items()}, skip_bad_rows=options.skip_bad_rows)
+    return described(found, Native(table.columns, unit=None, dropped=table.dropped, notes=table.notes))
+
+
+def described(found: Mapping[str, FoundColumn], native: Native) -> Native:
+    """Fill in what the names of the columns say about their units."""
+    native.notes.insert(0, "columns: " + ", ".join(f"{n} = {c.text or c.index + 1}" for n, c in found.items()))
+    native.unit = found["x"].unit if found["x"].unit in LENGTHS else None
+    native.frame_base = None
+    native.z_unit = native.unit if native.unit != "px" else "nm"
+    if "z" in found and found["z"].unit in ("nm", "um", "m"):
+        native.z_unit = found["z"].unit
+    native.width_units = {n: found[n].unit or "" for n in ("sigma", "uncertainty") if n in found}
+    if "frame" not in found:
+        native.warnings.append("no column is known as the frame, so all rows are one point set (else give --columns)")
+    return native
+
+
+def _width(head: TextHead) -> int:
+    return len(head.first_row) if head.first_row is not None else len(head.header or [])
+
+
+def named_columns(columns: Mapping[str, int | str], header: list[str], width: int, name: str) -> dict[str, FoundColumn]:
+    """The columns that the user names, by number from 1 or by the text of the header."""
+    by_text = {text.lower(): at for at, text in reversed(list(enumerate(header)))}
+    units = {column.index: column.unit for column in find_columns(header).values()}
+    found = {}
+    for column, place in columns.items():
+        text = str(place).strip()
+        at = int(text) - 1 if text.isascii() and text.isdigit() else by_text.get(text.lower(), -1)
+        if not 0 <= at < width:
+            there = f"{width} columns" + (f": {', '.join(header)}" if header else "")
+            raise InputError(f"{name}: there is no column {text!r} for {column}; it has {there}")
+        found[column] = FoundColumn(at, units.get(at), header[at] if at < len(header) else "")
+    return found
+
+
+FORMAT = Format("plain", "a plain text table", _recognise, _read)

@@ -1,0 +1,20 @@
+"""QuickPALM text."""
+
+from flatmetric.formats.delimited import Delimited
+from flatmetric.formats.native import CENTER
+
+FORMAT = Delimited(
+    name="quickpalm",
+    title="QuickPALM",
+    known_by=("intensity", "x (px)", "y (px)", "x (nm)", "y (nm)", "frame number"),
+    columns={
+        "frame": ("frame number",),
+        "x": ("x (nm)",),
+        "y": ("y (nm)",),
+        "z": ("z (nm)",),
+        "photons": ("intensity",),
+    },
+    unit="nm",
+    frame_base=1,
+    first_pixel=CENTER,
+).format()

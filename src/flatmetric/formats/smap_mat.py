@@ -1,0 +1,49 @@
+"""SMAP _sml.mat: MATLAB 7.3, which is HDF5."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flatmetric.errors import InputError
+from flatmetric.formats.hdf5 import opened, recognised
+from flatmetric.formats.native import Native, ReadOptions, checked
+from flatmetric.formats.registry import Candidate, Format
+
+_GROUP = "saveloc/loc"
+_COLUMNS = {
+    "frame": "frame",
+    "x": "xnm",
+    "y": "ynm",
+    "z": "znm",
+    "photons": "phot",
+    "background": "bg",
+    "uncertainty": "locprecnm",
+    "channel": "channel",
+}
+
+
+def _recognise(candidate: Candidate) -> str | None:
+    if recognised(candidate, f"{_GROUP}/xnm", f"{_GROUP}/frame"):
+        return "a MATLAB 7.3 file with SMAP's saveloc/loc"
+    return None
+
+
+def _read(candidate: Candidate, options: ReadOptions) -> Native:
+    columns = {}
+    with opened(candidate.source) as file:
+        for ours, theirs in _COLUMNS.items():
+            values = file.array(f"{_GROUP}/{theirs}")
+            if values is not None:
+                columns[ours] = values.ravel()
+    if "channel" in columns:
+        if np.array_equal(columns["channel"], np.floor(columns["channel"])):
+            columns["channel"] = columns["channel"].astype(np.int64)
+        else:
+            del columns["channel"]
+    for column in ("frame", "x", "y"):
+        if column not in columns:
+            raise InputError(f"{candidate.source.name}: saveloc/loc lacks {_COLUMNS[column]}")
+    return checked(Native(columns, unit="nm", frame_base=1, first_pixel=None), options, candidate.source.name)
+
+
+FORMAT = Format("smap", "SMAP _sml.mat", _recognise, _read)

@@ -1,0 +1,251 @@
+"""A file as the formats see it: its content out of gzip, zstd or zip, bounded in memory, and its hash."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import BinaryIO
+
+from flatmetric.errors import InputError
+
+HEAD_BYTES = 1 << 18
+_PIECE = 1 << 20
+# What a packed file may unpack to. Tables of numbers pack to a third, constant columns to a twentieth.
+_ALWAYS_ALLOWED = 64 << 20
+_LARGEST_RATIO = 200
+
+_GZIP = b"\x1f\x8b"
+_ZSTD = b"\x28\xb5\x2f\xfd"
+ZIP = b"PK\x03\x04"
+_EMPTY_ZIP = b"PK\x05\x06"
+
+
+def largest_content(stored_bytes: int) -> int:
+    """How many bytes may come out of a file of `stored_bytes`, so that a small file can't fill the memory.
+
+    Examples
+    --------
+    >>> largest_content(0) >> 20
+    64
+    """
+    return _ALWAYS_ALLOWED + _LARGEST_RATIO * stored_bytes
+
+
+class Source:
+    """One input file, opened anew for each pass over it."""
+
+    def __init__(self, path: Path, on_bytes: Callable[[int, int], None] | None = None) -> None:
+        """`on_bytes(done, all)` is told how much of the file has been read."""
+        self.path, self.member = _zip_member(path)
+        self.name = str(path)
+        self._on_bytes = on_bytes
+        _refuse_unreadable(self.path)
+        self.size = self.path.stat().st_size
+        if self.size == 0:
+            raise InputError(f"{self.name}: the file has no bytes; write it again")
+        with self._raw() as file:
+            start = file.read(8)
+        self.packing = _packing(start)
+        if self.packing == "zip":
+            self.member = self.member or self._only_member()
+            if self.member is None:
+                self.packing = None
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first quarter of a megabyte of the content."""
+        for piece in self.pieces(HEAD_BYTES):
+            return piece
+        raise InputError(f"{self.name}: there is nothing in it once unpacked; write it again")
+
+    @cached_property
+    def sha256(self) -> str:
+        """Of the file as it is stored."""
+        digest = hashlib.sha256()
+        with self._raw() as file:
+            while piece := file.read(_PIECE):
+                digest.update(piece)
+        return digest.hexdigest()
+
+    def pieces(self, size: int = _PIECE) -> Iterator[bytes]:
+        """The content in order, `size` bytes at a time."""
+        limit = largest_content(self.size)
+        done = 0
+        with self._raw() as file, self._unpacked(file) as content:
+            while piece := self._read(content, size):
+                done += len(piece)
+                if self.packing and done > limit:
+                    raise InputError(
+                        f"{self.name}: unpacks to more than {_LARGEST_RATIO} times its size; "
+                        "if that is right, unpack it and give the unpacked file"
+                    )
+                if self._on_bytes:
+                    self._on_bytes(min(file.tell(), self.size), self.size)
+                yield piece
+
+    @contextmanager
+    def opened(self) -> Iterator[BinaryIO]:
+        """The content as a file that can be sought in."""
+        if self.packing is None:
+            with self._raw() as file:
+                yield file
+        else:
+            yield io.BytesIO(b"".join(self.pieces()))
+
+    def beside(self, suffix: str) -> Path | None:
+        """The file of the same name with another suffix, if there is one."""
+        other = self.path.with_suffix(suffix)
+        return other if self.packing is None and other.is_file() else None
+
+    def _raw(self) -> BinaryIO:
+        try:
+            return self.path.open("rb")
+        except OSError as error:
+            raise InputError(f"{self.name}: can't be opened, {error.strerror}") from error
+
+    @contextmanager
+    def _unpacked(self, file: BinaryIO) -> Iterator[BinaryIO]:
+        if self.packing == "gzip":
+            with gzip.GzipFile(fileobj=file) as content:
+                yield content  # type: ignore[misc]
+        elif self.packing == "zstd":
+            import zstandard
+
+            window = zstandard.ZstdDecompressor(max_window_size=1 << 27)
+            with window.stream_reader(file, read_across_frames=True) as content:
+                yield content
+        elif self.packing == "zip":
+            assert self.member is not None
+            with self._zip(file) as archive, archive.open(self.member) as content:
+                yield content  # type: ignore[misc]
+        else:
+            yield file
+
+    def _read(self, content: BinaryIO, size: int) -> bytes:
+        try:
+            return content.read(size)
+        except InputError:
+            raise
+        except (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+            raise self._damaged() from error
+        except Exception as error:
+            if type(error).__name__ == "ZstdError":
+                raise self._damaged() from error
+            raise
+
+    def _damaged(self) -> InputError:
+        what = f"the {self.packing} packing is damaged or cut short" if self.packing else "it can't be read to its end"
+        return InputError(f"{self.name}: {what}; get the file again")
+
+    @contextmanager
+    def _zip(self, file: BinaryIO) -> Iterator[zipfile.ZipFile]:
+        try:
+            archive = zipfile.ZipFile(file)
+        except Exception as error:  # whatever a damaged directory makes of it
+            raise self._damaged() from error
+        with archive:
+            yield archive
+
+    def _only_member(self) -> str | None:
+        """The one data file of a zip archive; None where the archive itself is the format."""
+        with self._raw() as file, self._zip(file) as archive:
+            entries = {entry.filename: entry for entry in archive.infolist() if not entry.is_dir()}
+        if "manifest.json" in entries:
+            return None
+        if "[Content_Types].xml" in entries:
+            raise InputError(f"{self.name}: is an office document, not a table; save the sheet as CSV")
+        names = [name for name in entries if not name.startswith("__MACOSX/")]
+        if not names:
+            raise InputError(f"{self.name}: the zip archive holds no file")
+        if len(names) > 1:
+            shown = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
+            raise InputError(
+                f"{self.name}: the zip archive holds {len(names)} files ({shown}); give one, as {self.name}/{names[0]}"
+            )
+        _refuse_packing(entries[names[0]], self.name)
+        return names[0]
+
+    def archive_member(self, name: str, largest: int) -> bytes:
+        """One member of a zip archive that is itself the format, of at most `largest` bytes."""
+        with self._raw() as file, self._zip(file) as archive:
+            try:
+                entry = archive.getinfo(name)
+            except KeyError as error:
+                raise InputError(
+                    f"{self.name}: the archive has no member {name!r}, which its manifest names"
+                ) from error
+            _refuse_packing(entry, self.name)
+            try:
+                with archive.open(entry) as content:
+                    found = content.read(largest + 1)
+            except Exception as error:  # whatever damage makes of it
+                raise self._damaged() from error
+        if len(found) > largest:
+            raise InputError(f"{self.name}: the member {name!r} is larger than its manifest or the file's size allow")
+        return found
+
+
+def _refuse_packing(entry: zipfile.ZipInfo, name: str) -> None:
+    # Only deflate hands out its content in pieces of bounded size.
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or entry.flag_bits & 1:
+        raise InputError(
+            f"{name}: {entry.filename} is encrypted or packed in a way other than deflate; unpack it first"
+        )
+
+
+def _packing(start: bytes) -> str | None:
+    if start.startswith(_GZIP):
+        return "gzip"
+    if start.startswith(_ZSTD):
+        return "zstd"
+    if start.startswith((ZIP, _EMPTY_ZIP)):
+        return "zip"
+    return None
+
+
+def _zip_member(path: Path) -> tuple[Path, str | None]:
+    """Splits archive.zip/member.npy, where the archive is a file."""
+    for parent in path.parents:
+        if parent.is_file() and not path.exists():
+            with parent.open("rb") as file:
+                if file.read(4) != ZIP:
+                    return path, None
+            member = path.relative_to(parent).as_posix()
+            try:
+                with zipfile.ZipFile(parent) as archive:
+                    _refuse_packing(archive.getinfo(member), str(parent))
+            except KeyError as error:
+                raise InputError(f"{parent}: the zip archive has no member {member!r}") from error
+            except InputError:
+                raise
+            except Exception as error:  # whatever a damaged directory makes of it
+                raise InputError(f"{parent}: the zip packing is damaged or cut short; get the file again") from error
+            return parent, member
+    return path, None
+
+
+def _refuse_unreadable(path: Path) -> None:
+    try:
+        if path.is_dir():
+            raise InputError(f"{path}: is a folder; give a file")
+        if not path.exists():
+            raise InputError(f"{path}: there is no such file")
+        if not path.is_file():
+            raise InputError(f"{path}: is not an ordinary file; save the table to a file first")
+        with path.open("rb"):
+            pass
+    except PermissionError as error:
+        raise InputError(f"{path}: can't be read, permission denied") from error
+    except OSError as error:
+        raise InputError(f"{path}: can't be opened, {error.strerror}") from error
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path!r}: is not a file name") from error

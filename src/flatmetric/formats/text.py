@@ -1,0 +1,313 @@
+"""Tables in text: where the header is, which delimiter, and the columns as numbers."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from flatmetric import _core
+from flatmetric.errors import InputError
+from flatmetric.formats.headers import Heading, heading
+from flatmetric.formats.source import Source
+from flatmetric.localizations import MAY_HAVE_GAPS, WHOLE_COLUMNS
+
+_DELIMITERS = "\t;,|"
+_LINE = re.compile(rb"([^\r\n]*)(\r\n|\n|\r|$)")
+_DECIMAL_COMMA = re.compile(r"^[-+]?\d+,\d+(e[-+]?\d+)?$", re.IGNORECASE)
+_NUMBER = re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$|^[-+]?(nan|inf|infinity)$", re.IGNORECASE)
+_BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+# A spreadsheet has quoted the whole line once more: "id,""frame"",""x [nm]""".
+_QUOTED_TWICE = re.compile(r'^"[^"]+[,;\t]"".*""[,;\t]"".*"$')
+_LOOKED_AT_LINES = 200
+
+
+def text_pieces(source: Source) -> Iterator[bytes]:
+    """The content as bytes of an encoding that extends ASCII, without a byte order mark."""
+    pieces = source.pieces()
+    for bom, encoding in _BOMS:
+        if source.head.startswith(bom):
+            skip = len(bom)
+            decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
+            for piece in pieces:
+                rest = piece[skip:]
+                yield rest if encoding == "utf-8" else decoder.decode(rest).encode()
+                skip = 0
+            return
+    yield from pieces
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the head: its text, its number from 1, and where it begins."""
+
+    text: str
+    number: int
+    offset: int
+
+
+class TextHead:
+    """The beginning of a text file, taken apart: comments, header, delimiter, first row."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        start = source.head
+        self.is_text = not re.search(rb"[\x00-\x08\x0e-\x1f]", start[:64]) or start.startswith(
+            (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        )
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        """The first lines, blank ones left out."""
+        if not self.is_text:
+            return []
+        content = next(text_pieces(self.source), b"")[: len(self.source.head)]
+        lines: list[Line] = []
+        number, at = 0, 0
+        while at < len(content) and len(lines) < _LOOKED_AT_LINES:
+            match = _LINE.match(content, at)
+            assert match is not None
+            number += 1
+            if match[1].strip(b" \t\0"):
+                lines.append(Line(_decoded(match[1]), number, at))
+            at = match.end()
+        return lines
+
+    @cached_property
+    def comments(self) -> list[Line]:
+        """The comment lines before the table."""
+        comments = []
+        for line in self.lines:
+            if not line.text.startswith("#"):
+                break
+            comments.append(line)
+        return comments
+
+    @cached_property
+    def _body(self) -> list[Line]:
+        return [line for line in self.lines if not line.text.startswith("#")]
+
+    @cached_property
+    def delimiter(self) -> str:
+        """The character between cells; a blank stands for any run of blanks."""
+        first, second = (line.text for line in [*self._body, *self._body, Line("", 0, 0), Line("", 0, 0)][:2])
+        if len(self._body) > 1:
+            second = self._body[1].text
+        candidates = []
+        for delimiter in (*_DELIMITERS, " "):
+            counts = len(split(first, delimiter)), len(split(second, delimiter))
+            if counts[0] > 1:
+                # The same number of cells in both lines decides, then the more cells.
+                candidates.append((abs(counts[0] - counts[1]) <= 1, counts[0] if delimiter != " " else 1, delimiter))
+        return max(candidates, default=(True, 1, ","), key=lambda c: c[:2])[2]
+
+    @cached_property
+    def _first_row_at(self) -> int:
+        """Index in the body of the first line that is a row of numbers; the length where there is none."""
+        for at, line in enumerate(self._body):
+            cells = split(line.text, self.delimiter)
+            numbers = sum(bool(_NUMBER.match(cell) or _DECIMAL_COMMA.match(cell)) for cell in cells)
+            if 2 * numbers >= len(cells) and (len(cells) > 1 or numbers):
+                return at
+        return len(self._body)
+
+    @cached_property
+    def header(self) -> list[Heading] | None:
+        """The column names: the last line before the first row, or a comment of as many cells."""
+        if self._first_row_at > 0:
+            return [heading(cell) for cell in split(self._body[self._first_row_at - 1].text, self.delimiter)]
+        if self.comments and self.first_row:
+            cells = split(self.comments[-1].text.lstrip("# \t"), self.delimiter)
+            if len(cells) == len(self.first_row) and not any(_NUMBER.match(cell) for cell in cells):
+                return [heading(cell) for cell in cells]
+        return None
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The header's cells in lower case, without quotes and outer blanks; empty without a header."""
+        return [h.text.lower() for h in self.header or []]
+
+    @cached_property
+    def first_row(self) -> list[str] | None:
+        """The cells of the first row, None when there is no row."""
+        if self._first_row_at >= len(self._body):
+            return None
+        return split(self._body[self._first_row_at].text, self.delimiter)
+
+    @cached_property
+    def data_line(self) -> Line:
+        """The line where rows begin."""
+        if self._first_row_at < len(self._body):
+            return self._body[self._first_row_at]
+        last = self.lines[-1]
+        return Line("", last.number + 1, self.source.size)
+
+    def has(self, *names: str) -> bool:
+        """Whether the header has all these names, in any order and case."""
+        return bool(self.names) and set(names) <= set(self.names)
+
+
+def split(text: str, delimiter: str) -> list[str]:
+    """The cells of one line, without outer blanks and quotes.
+
+    Examples
+    --------
+    >>> split('"id";"x [nm]"', ";")
+    ['id', 'x [nm]']
+    >>> split(" 1,  9039, 43.325 ", ",")
+    ['1', '9039', '43.325']
+    """
+    line = text.strip(" \r\n\0") if delimiter == "\t" else text.strip(" \t\r\n\0")
+    if _QUOTED_TWICE.match(line):
+        line = line[1:-1].replace('""', '"')
+    if delimiter == " ":
+        return line.split()
+    if '"' not in line:
+        return [cell.strip() for cell in line.split(delimiter)]
+    cells, cell, quoted = [], "", False
+    for character in line:
+        if character == '"':
+            quoted = not quoted
+        elif character == delimiter and not quoted:
+            cells.append(cell.strip())
+            cell = ""
+        else:
+            cell += character
+    return [*cells, cell.strip()]
+
+
+def _decoded(line: bytes) -> str:
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError:
+        return line.decode("latin-1")
+
+
+@dataclass(frozen=True, slots=True)
+class TextColumns:
+    """Columns read from text, and how many rows were dropped for which reason."""
+
+    columns: dict[str, npt.NDArray[Any]]
+    dropped: dict[str, int]
+    notes: list[str]
+
+
+def read_columns(
+    head: TextHead,
+    wanted: Mapping[str, int],
+    *,
+    skip_bad_rows: bool,
+    ends_at_blank_line: bool = False,
+) -> TextColumns:
+    """Read columns by their places (from 0) in the table that `head` describes.
+
+    A bad row is an error that names row and column, or is dropped and counted with `skip_bad_rows`.
+    """
+    source, start = head.source, head.data_line
+    order = sorted(wanted, key=lambda name: wanted[name])
+    width = len(head.header) if head.header is not None else len(head.first_row or [])
+    if head.first_row is not None and head.header is not None and len(head.first_row) == width - 1:
+        # A delimiter at the end of the header alone.
+        width -= not head.header[-1].text
+    places = sorted(set(wanted.values()))
+    table = _core.NumberTable(
+        delimiter=head.delimiter,
+        columns=[(place, _kind([name for name in order if wanted[name] == place])) for place in places],
+        cells_per_row=width,
+        first_line=start.number,
+        ends_at_blank_line=ends_at_blank_line,
+        skip_bad_rows=skip_bad_rows,
+        expected_rows=_expected_rows(head),
+    )
+    skip = start.offset
+    for piece in text_pieces(source):
+        rest = piece[skip:] if skip else piece
+        skip = max(0, skip - len(piece))
+        if rest and not table.feed(rest):
+            break
+    table.finish()
+    if table.fault.kind is not _core.FaultKind.none:
+        raise InputError(f"{source.name}: {_sentence(table.fault, head, width)}")
+    values = dict(zip(places, table.take(), strict=True))
+    columns, notes = _whole_columns({name: values[wanted[name]] for name in order})
+    dropped = {_REASONS[kind]: count for kind, count in table.skipped.items()}
+    if dropped:
+        notes.append(f"the first bad row: {_sentence(table.first_skipped, head, width, mend=False)}")
+    return TextColumns(columns, dropped, notes)
+
+
+def _kind(names: list[str]) -> _core.CellKind:
+    if "frame" in names:
+        return _core.CellKind.whole
+    if all(name in MAY_HAVE_GAPS or name in WHOLE_COLUMNS for name in names):
+        return _core.CellKind.optional
+    return _core.CellKind.number
+
+
+def _whole_columns(columns: dict[str, npt.NDArray[Any]]) -> tuple[dict[str, npt.NDArray[Any]], list[str]]:
+    """Make integers of those columns that are wholly integers; leave out labels that are none."""
+    kept, notes = {}, []
+    for name, values in columns.items():
+        if name not in WHOLE_COLUMNS or values.dtype.kind == "i":
+            kept[name] = values
+        elif np.isfinite(values).all() and (values == np.floor(values)).all() and (np.abs(values) <= 2**53).all():
+            kept[name] = values.astype(np.int64)
+        else:
+            notes.append(f"the column for {name} holds other than whole numbers and was left out")
+    return kept, notes
+
+
+def _expected_rows(head: TextHead) -> int:
+    source, start = head.source, head.data_line
+    if source.packing is not None:
+        return 0
+    looked_at = source.head[start.offset :]
+    lines = max(looked_at.count(b"\n"), looked_at.count(b"\r"))
+    if not lines:
+        return 0
+    return int(1.02 * lines / len(looked_at) * (source.size - start.offset)) + 64
+
+
+_REASONS = {
+    _core.FaultKind.ragged: "another number of cells than the header",
+    _core.FaultKind.empty: "an empty cell",
+    _core.FaultKind.text: "text where a number should be",
+    _core.FaultKind.not_finite: "NaN or infinity",
+    _core.FaultKind.too_large: "a number too large",
+    _core.FaultKind.not_whole: "a frame that is not a whole number",
+    _core.FaultKind.long_line: "a line of more than a megabyte",
+}
+
+
+def _sentence(fault: _core.Fault, head: TextHead, width: int, mend: bool = True) -> str:
+    cell = _decoded(fault.cell)
+    where = f"row {fault.line}"
+    if fault.column:
+        name = head.header[fault.column - 1].text if head.header and fault.column <= len(head.header) else ""
+        where += f", column {fault.column}" + (f" ({name})" if name else "")
+    mending = "mend or drop that row, or use --skip-bad-rows"
+    if fault.kind is _core.FaultKind.ragged:
+        against = "the header" if head.header is not None else "the first row"
+        what = f"has {cell} {'cell' if cell == '1' else 'cells'} and {against} {width}"
+    elif fault.kind is _core.FaultKind.long_line:
+        what, mending = "is longer than a megabyte, so this is not a table", "give a text table"
+    elif fault.kind is _core.FaultKind.empty:
+        what = "is empty"
+    elif fault.kind is _core.FaultKind.text and _DECIMAL_COMMA.match(cell):
+        what, mending = f"is {cell!r}, with a decimal comma", "write numbers with a decimal point"
+    elif fault.kind is _core.FaultKind.text:
+        what = f"is {cell!r}, not a number"
+    elif fault.kind is _core.FaultKind.not_whole:
+        what = f"is {cell!r}, not a whole number"
+        mending = "check which column is the frame (--columns), or use --skip-bad-rows"
+    elif fault.kind is _core.FaultKind.too_large:
+        what = f"is {cell!r}, too large for a number"
+    else:
+        what = f"is {cell!r}, not a finite number"
+    return f"{where}, {what}; {mending}" if mend else f"{where}, {what}"

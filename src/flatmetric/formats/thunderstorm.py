@@ -1,0 +1,92 @@
+"""ThunderSTORM CSV: names with their units in brackets."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from flatmetric.errors import InputError
+from flatmetric.formats.native import CORNER, Native, ReadOptions
+from flatmetric.formats.registry import Candidate, Format
+from flatmetric.formats.text import read_columns
+from flatmetric.localizations import Localizations
+
+_NAMES = {
+    "id": ("id",),
+    "frame": ("frame",),
+    "x": ("x",),
+    "y": ("y",),
+    "z": ("z",),
+    "photons": ("intensity",),
+    "sigma": ("sigma", "sigma1"),
+    "uncertainty": ("uncertainty", "uncertaintyxy"),
+    "background": ("offset",),
+}
+_LENGTHS = ("nm", "um", "px", "m")
+
+
+def _recognise(candidate: Candidate) -> str | None:
+    names = candidate.head.names
+    for unit in ("nm", "px", "um", "µm"):
+        if {f"x [{unit}]", f"y [{unit}]", "frame"} <= set(names):
+            return f"the header has the columns frame, x [{unit}], y [{unit}] of ThunderSTORM"
+    return None
+
+
+def _read(candidate: Candidate, options: ReadOptions) -> Native:
+    header = candidate.head.header
+    if header is None:
+        raise InputError(f"{candidate.source.name}: as ThunderSTORM it lacks a header")
+    squeezed = [h.squeezed for h in header]
+    wanted = {}
+    for column, names in _NAMES.items():
+        place = next((squeezed.index(name) for name in names if name in squeezed), None)
+        if place is not None:
+            wanted[column] = place
+    for column in ("frame", "x", "y"):
+        if column not in wanted:
+            raise InputError(f"{candidate.source.name}: as ThunderSTORM it lacks a column {column}")
+    table = read_columns(candidate.head, wanted, skip_bad_rows=options.skip_bad_rows)
+    unit = header[wanted["x"]].unit
+    native = Native(
+        table.columns,
+        unit=unit if unit in _LENGTHS else None,
+        z_unit=_depth_unit(header[wanted["z"]].unit) if "z" in wanted else "nm",
+        frame_base=1,
+        first_pixel=CORNER,
+        dropped=table.dropped,
+        notes=table.notes,
+    )
+    for column in {"sigma", "uncertainty"} & set(wanted):
+        native.width_units[column] = header[wanted[column]].unit or ""
+    if "photons" in wanted and (found := header[wanted["photons"]].unit) != "photon":
+        native.warnings.append(f"the intensity is in {found or 'an unnamed unit'}, not photons, and is kept as it is")
+    return native
+
+
+def _depth_unit(unit: str | None) -> str:
+    return unit if unit in ("nm", "um", "m") else "nm"
+
+
+def _write(table: Localizations, path: Path) -> None:
+    import pandas as pd
+
+    names = {
+        "id": "id",
+        "frame": "frame",
+        "x": "x [nm]",
+        "y": "y [nm]",
+        "z": "z [nm]",
+        "sigma": "sigma [nm]",
+        "photons": "intensity [photon]",
+        "background": "offset [photon]",
+        "uncertainty": "uncertainty [nm]",
+    }
+    columns = table.columns()
+    frame = pd.DataFrame({theirs: columns[ours] for ours, theirs in names.items() if ours in columns})
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n").writerow(frame.columns)
+        frame.to_csv(file, header=False, index=False, na_rep="NaN")
+
+
+FORMAT = Format("thunderstorm", "ThunderSTORM CSV", _recognise, _read, _write)

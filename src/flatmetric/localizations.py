@@ -1,0 +1,337 @@
+"""The table of localizations: positions in nm, frames from 1, and where it all came from."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from flatmetric.errors import InputError
+from flatmetric.result import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NUMBER_COLUMNS = ("x", "y", "z", "photons", "sigma", "uncertainty", "background")
+WHOLE_COLUMNS = ("frame", "id", "channel")
+COLUMNS = ("frame", *NUMBER_COLUMNS, "id", "channel")
+_REQUIRED = ("frame", "x", "y")
+# Programs leave these out for single molecules, so a gap there says nothing against the row.
+MAY_HAVE_GAPS = ("sigma", "uncertainty", "background")
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a table came from and what was done to it.
+
+    `conversions` say in order what turned the file's numbers into nm and frames from 1, `dropped` counts rows by the
+    reason they were left out, `warnings` name what had to be guessed or looks wrong.
+
+    Examples
+    --------
+    >>> Provenance(file="result.csv", format="thunderstorm").dropped
+    {}
+    """
+
+    file: str | None = None
+    sha256: str | None = None
+    format: str | None = None
+    reason: str | None = None
+    pixel_size: tuple[float, float] | None = None
+    conversions: tuple[str, ...] = ()
+    dropped: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Localizations:
+    """Localizations of one data set, one row each.
+
+    Parameters
+    ----------
+    frame
+        Whole numbers, the first frame is 1.
+    x, y, z
+        Positions in nm; the origin is the outer corner of the first pixel, z = 0 the focal plane; `z` is None in 2D.
+    photons
+        Number of photons, None when unknown.
+    sigma, uncertainty, background
+        Width of the spot (nm), claimed precision (nm), background photons for each pixel; None when unknown, NaN for
+        rows that lack it.
+    id, channel
+        Whole numbers, None when unknown. Rows of one molecule share their id.
+    provenance
+        Where the table came from.
+
+    Examples
+    --------
+    >>> t = Localizations(frame=[1, 1, 2], x=[10.0, 500.0, 20.0], y=[0.0, 5.0, 7.0], photons=[900, 1500, 1200])
+    >>> len(t), t.z is None, t.extent["x"]
+    (3, True, (10.0, 500.0))
+    >>> t.crop(x=(0, 100)).frame
+    array([1, 2])
+    """
+
+    frame: IntArray
+    x: FloatArray
+    y: FloatArray
+    z: FloatArray | None = None
+    photons: FloatArray | None = None
+    sigma: FloatArray | None = None
+    uncertainty: FloatArray | None = None
+    background: FloatArray | None = None
+    id: IntArray | None = None
+    channel: IntArray | None = None
+    provenance: Provenance = dataclasses.field(default_factory=Provenance)
+
+    def __post_init__(self) -> None:
+        rows = len(np.atleast_1d(np.asarray(self.frame)))
+        for name in COLUMNS:
+            value = getattr(self, name)
+            if value is None and name not in _REQUIRED:
+                continue
+            column = _whole(value, name) if name in WHOLE_COLUMNS else _numbers(value, name)
+            if len(column) != rows:
+                raise InputError(f"{name} has {len(column)} rows and frame has {rows}; give one value for each row")
+            object.__setattr__(self, name, column)
+
+    @classmethod
+    def from_table(cls, table: Any, *, columns: Mapping[str, str] | None = None) -> Localizations:
+        """Localizations from a pandas, polars or Arrow table or a dict of arrays, in nm and with frames from 1.
+
+        Parameters
+        ----------
+        table
+            Has columns named frame, x, y and, if known, z, photons, sigma, uncertainty, background, id, channel.
+        columns
+            Other names, as `{"x": "x [nm]"}`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> df = pd.DataFrame({"frame": [1, 2], "x [nm]": [10.0, 20.0], "y": [0.0, 5.0]})
+        >>> Localizations.from_table(df, columns={"x": "x [nm]"}).x
+        array([10., 20.])
+        """
+        names = _column_names(table)
+        wanted = dict(zip(COLUMNS, COLUMNS, strict=True)) | dict(columns or {})
+        for name in wanted:
+            if name not in COLUMNS:
+                raise InputError(
+                    f"columns names {name!r}, which a table of localizations has not; use {_listed(COLUMNS)}"
+                )
+        for name in _REQUIRED:
+            if wanted[name] not in names:
+                raise InputError(
+                    f"the table has no column {wanted[name]!r} but {_listed(names)}; "
+                    f"rename it, or give columns={{{name!r}: ...}}"
+                )
+        for name, theirs in (columns or {}).items():
+            if theirs not in names:
+                raise InputError(f"the table has no column {theirs!r} for {name} but {_listed(names)}")
+        found: dict[str, Any] = {name: np.asarray(table[theirs]) for name, theirs in wanted.items() if theirs in names}
+        return cls(**found)
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def __repr__(self) -> str:
+        frames = f"frames {self.frame.min()} to {self.frame.max()}" if len(self) else "no frames"
+        source = f", from {self.provenance.file}" if self.provenance.file else ""
+        return f"<Localizations: {len(self)} rows, {frames}, {'2D' if self.z is None else '3D'}{source}>"
+
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """The columns that are there, by name.
+
+        Examples
+        --------
+        >>> list(Localizations(frame=[1], x=[0.0], y=[0.0]).columns())
+        ['frame', 'x', 'y']
+        """
+        return {name: getattr(self, name) for name in COLUMNS if getattr(self, name) is not None}
+
+    def points(self, dim: int) -> FloatArray:
+        """Positions in nm as a (rows, dim) array, `dim` 2 or 3.
+
+        Examples
+        --------
+        >>> Localizations(frame=[1], x=[3.0], y=[4.0]).points(2)
+        array([[3., 4.]])
+        """
+        if dim == 2:
+            return np.column_stack((self.x, self.y))
+        if dim == 3:
+            return np.column_stack((self.x, self.y, self._depth()))
+        raise InputError(f"dim is {dim!r}; give 2 or 3")
+
+    @property
+    def extent(self) -> dict[str, tuple[float, float]]:
+        """Least and largest coordinate of each axis, nm; empty without rows.
+
+        Examples
+        --------
+        >>> Localizations(frame=[1, 1], x=[3.0, 9.0], y=[4.0, 4.0]).extent
+        {'x': (3.0, 9.0), 'y': (4.0, 4.0)}
+        """
+        axes = {"x": self.x, "y": self.y} | ({} if self.z is None else {"z": self.z})
+        return {name: (float(axis.min()), float(axis.max())) for name, axis in axes.items() if len(axis)}
+
+    def select(self, rows: npt.ArrayLike, reason: str | None = None) -> Localizations:
+        """The rows of a mask or an index array; a `reason` is written into the provenance with the rows it cost.
+
+        Examples
+        --------
+        >>> Localizations(frame=[1, 2], x=[3.0, 9.0], y=[4.0, 4.0]).select([False, True]).x
+        array([9.])
+        """
+        picked = np.asarray(rows)
+        kept = {name: column[picked] for name, column in self.columns().items()}
+        provenance = self.provenance
+        if reason is not None:
+            note = f"{reason}: {len(self) - len(kept['frame'])} of {len(self)} rows left out"
+            provenance = dataclasses.replace(provenance, conversions=(*provenance.conversions, note))
+        return Localizations(**kept, provenance=provenance)
+
+    def crop(
+        self,
+        *,
+        x: tuple[float, float] | None = None,
+        y: tuple[float, float] | None = None,
+        z: tuple[float, float] | None = None,
+    ) -> Localizations:
+        """Rows whose position lies within the given limits in nm, both ends included.
+
+        Examples
+        --------
+        >>> len(Localizations(frame=[1, 2], x=[3.0, 9.0], y=[4.0, 4.0]).crop(x=(3, 5), y=(0, 10)))
+        1
+        """
+        inside = np.ones(len(self), dtype=bool)
+        said = []
+        for name, limits in (("x", x), ("y", y), ("z", z)):
+            if limits is None:
+                continue
+            axis = self._depth() if name == "z" else getattr(self, name)
+            inside &= (axis >= limits[0]) & (axis <= limits[1])
+            said.append(f"{name} {limits[0]:g} to {limits[1]:g} nm")
+        return self.select(inside, f"cropped to {', '.join(said)}") if said else self
+
+    def frame_range(self, first: int | None = None, last: int | None = None) -> Localizations:
+        """Rows of the frames `first` to `last`, both included.
+
+        Examples
+        --------
+        >>> Localizations(frame=[1, 2, 3], x=[3.0, 9.0, 5.0], y=[4.0, 4.0, 4.0]).frame_range(2).frame
+        array([2, 3])
+        """
+        low = -(2**63) if first is None else first
+        high = 2**63 - 1 if last is None else last
+        said = f"frames {'from the first' if first is None else first} to {'the last' if last is None else last}"
+        return self.select((self.frame >= low) & (self.frame <= high), said)
+
+    def photon_range(self, low: float = -np.inf, high: float = np.inf) -> Localizations:
+        """Rows with `low` to `high` photons, both included.
+
+        Examples
+        --------
+        >>> len(Localizations(frame=[1, 2], x=[3.0, 9.0], y=[4.0, 4.0], photons=[100, 900]).photon_range(500))
+        1
+        """
+        if self.photons is None:
+            raise InputError("there are no photons to limit; leave the photon limits out")
+        return self.select((self.photons >= low) & (self.photons <= high), f"photons {low:g} to {high:g}")
+
+    def in_2d(self) -> Localizations:
+        """The same rows without z.
+
+        Examples
+        --------
+        >>> Localizations(frame=[1], x=[3.0], y=[4.0], z=[9.0]).in_2d().z is None
+        True
+        """
+        return dataclasses.replace(self, z=None)
+
+    def in_3d(self) -> Localizations:
+        """The same rows; an error where z is missing.
+
+        Examples
+        --------
+        >>> Localizations(frame=[1], x=[3.0], y=[4.0], z=[9.0]).in_3d().z
+        array([9.])
+        """
+        self._depth()
+        return self
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The columns that are there as a pandas DataFrame, in nm and with frames from 1.
+
+        Examples
+        --------
+        >>> Localizations(frame=[1], x=[3.0], y=[4.0]).to_pandas()
+           frame    x    y
+        0      1  3.0  4.0
+        """
+        import pandas as pd
+
+        return pd.DataFrame(self.columns())
+
+    def _depth(self) -> FloatArray:
+        if self.z is None:
+            name = self.provenance.file or "the table"
+            raise InputError(f"{name}: it has no z, so it can't be used in 3D; use 2D, or give a file with z")
+        return self.z
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(map(str, names))
+
+
+def _column_names(table: Any) -> list[str]:
+    for attribute in ("column_names", "columns"):
+        names = getattr(table, attribute, None)
+        if names is not None and not callable(names):
+            return list(names)
+    if isinstance(table, Mapping):
+        return list(table)
+    raise InputError(
+        f"a {type(table).__name__} is not a table; give a pandas, polars or Arrow table or a dict of arrays"
+    )
+
+
+def _one_dimensional(value: Any, name: str) -> npt.NDArray[Any]:
+    array = np.asarray(value)
+    if array.ndim != 1:
+        raise InputError(f"{name} has shape {array.shape}; give one value for each row")
+    if array.size > 0 and array.dtype.kind not in "fiu":
+        raise InputError(f"{name} holds {array.dtype}, not numbers")
+    return array
+
+
+def _numbers(value: Any, name: str) -> FloatArray:
+    column = np.ascontiguousarray(_one_dimensional(value, name), dtype=np.float64)
+    if name in MAY_HAVE_GAPS:
+        return column
+    # The sum is finite exactly when all are, but for an overflow that the closer look clears up.
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(column.sum())
+    if suspicious and not np.isfinite(column).all():
+        at = int(np.argmin(np.isfinite(column)))
+        raise InputError(f"row {at + 1} of {name} is {column[at]}; drop that row or mend it")
+    return column
+
+
+def _whole(value: Any, name: str) -> IntArray:
+    array = _one_dimensional(value, name)
+    if array.dtype.kind == "f":
+        with np.errstate(invalid="ignore"):
+            whole = array == np.floor(array)
+        if not whole.all():
+            at = int(np.argmin(whole))
+            raise InputError(f"row {at + 1} of {name} is {array[at]}, not a whole number")
+    if array.size > 0 and array.max() > 2**53:
+        raise InputError(f"row {int(np.argmax(array)) + 1} of {name} is {array.max()}, which is too large")
+    return np.ascontiguousarray(array, dtype=np.int64)
