@@ -7,6 +7,7 @@ import numpy as np
 from flatmetric.errors import InputError
 from flatmetric.formats.native import Native, ReadOptions, checked
 from flatmetric.formats.registry import Candidate, Format
+from flatmetric.formats.source import largest_content
 
 _MAGIC = b"M425"
 _HEADER_BYTES = 16
@@ -24,13 +25,12 @@ def _recognise(candidate: Candidate) -> str | None:
 
 def _read(candidate: Candidate, options: ReadOptions) -> Native:
     source = candidate.source
-    header = np.frombuffer(source.head[4:_HEADER_BYTES], dtype="<i4")
-    if len(header) < 3 or header[2] < 0:
+    count = int.from_bytes(source.head[12:_HEADER_BYTES], "little", signed=True)
+    if len(source.head) < _HEADER_BYTES or count < 0:
         raise InputError(f"{source.name}: the Insight3 header is damaged; get the file again")
-    count = int(header[2])
     with source.opened() as file:
         file.seek(_HEADER_BYTES)
-        content = file.read(count * _RECORD.itemsize)
+        content = file.read(min(count * _RECORD.itemsize, largest_content(source.size)))
     if len(content) < count * _RECORD.itemsize:
         raise InputError(
             f"{source.name}: is cut short: its header promises {count} rows, "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 
 from flatmetric.errors import InputError
 from flatmetric.formats.delimited import Delimited, drop_invalid
+from flatmetric.formats.mat5 import Mat5Error, variables
 from flatmetric.formats.native import Native, ReadOptions, checked
 from flatmetric.formats.registry import Candidate, Format
 from flatmetric.formats.source import largest_content
@@ -52,7 +54,7 @@ def _npy_records(candidate: Candidate) -> npt.NDArray[Any]:
     if dtype.hasobject:
         raise InputError(f"{name}: holds pickled Python objects, which are never loaded; save numbers instead")
     rest = content.getbuffer()[content.tell() :]
-    rows = int(np.prod(shape, dtype=object))
+    rows = math.prod(shape)
     if dtype.itemsize == 0 or rows * dtype.itemsize > len(rest):
         raise InputError(f"{name}: is cut short: its header promises {rows} records")
     return np.frombuffer(rest, dtype=dtype, count=rows).reshape(shape)
@@ -91,28 +93,24 @@ def _is_mat(candidate: Candidate) -> str | None:
 
 
 def _read_mat(candidate: Candidate, options: ReadOptions) -> Native:
-    from scipy.io import loadmat
-
-    name = candidate.source.name
-    with candidate.source.opened() as file:
+    source, name = candidate.source, candidate.source.name
+    largest = largest_content(source.size)
+    with source.opened() as file:
         try:
-            # Named variables only: nothing else in the file is even looked at.
-            content = loadmat(file, variable_names=["itr", "vld", "tid"], simplify_cells=True)
-        except Exception as error:  # scipy raises nearly every kind on damaged files
-            raise InputError(f"{name}: the MATLAB file is damaged or cut short; get the file again") from error
+            content = variables(file.read(largest), {"itr", "vld", "tid"}, largest)
+        except Mat5Error as error:
+            raise InputError(f"{name}: the MATLAB file is damaged or cut short ({error}); get it again") from error
     iterations = content.get("itr")
     if not isinstance(iterations, dict) or "loc" not in iterations:
         raise InputError(f"{name}: is a MATLAB file without MINFLUX's itr.loc; save the table as CSV")
-    where = np.asarray(iterations["loc"])
-    if where.ndim == 3:
+    where = iterations["loc"]
+    if where is not None and where.ndim == 3 and where.shape[1]:
         where = where[:, -1]
-    rows = len(where) if where.ndim else 0
-    valid = np.asarray(content.get("vld", np.ones(rows))).ravel()
-    trace = content.get("tid")
-    if valid.dtype.kind not in "buif":
-        raise InputError(f"{name}: its vld does not hold flags")
-    trace = None if trace is None else np.asarray(trace).ravel()
-    return _point_set(where, trace, valid.astype(bool), options, name)
+    if where is None or where.ndim != 2:
+        raise InputError(f"{name}: its itr.loc does not hold triples of numbers")
+    trace, valid = content.get("tid"), content.get("vld")
+    flags = np.ones(len(where), dtype=bool) if valid is None or isinstance(valid, dict) else valid.ravel() != 0
+    return _point_set(where, None if trace is None or isinstance(trace, dict) else trace.ravel(), flags, options, name)
 
 
 NPY = Format("minflux-npy", "MINFLUX NumPy export", _is_npy, _read_npy)

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from flatmetric.arguments import LARGEST
 from flatmetric.errors import InputError
 from flatmetric.localizations import COLUMNS, MAY_HAVE_GAPS, Localizations, Provenance
 
@@ -155,6 +156,7 @@ def to_localizations(native: Native, options: ReadOptions, provenance: Provenanc
                 columns[axis] += step
         said.notes.append("shifted by " + ", ".join(f"{step:g}" for step in options.shift) + " nm, as asked")
     _count_frames_from_one(columns, native, options, said)
+    _refuse_absurd(columns, name)
     warnings = list(native.warnings)
     if said.guesses:
         better = ", ".join(dict.fromkeys(said.options))
@@ -163,16 +165,17 @@ def to_localizations(native: Native, options: ReadOptions, provenance: Provenanc
         warnings.append("the table has no row: nothing was found")
     for reason, count in native.dropped.items():
         warnings.append(f"{count} {'row' if count == 1 else 'rows'} dropped: {reason}")
-    return Localizations(
-        **columns,
-        provenance=dataclasses.replace(
-            provenance,
-            pixel_size=pixel,
-            conversions=tuple(said.notes),
-            dropped=dict(native.dropped),
-            warnings=tuple(warnings),
-        ),
+    full = dataclasses.replace(
+        provenance,
+        pixel_size=pixel,
+        conversions=tuple(said.notes),
+        dropped=dict(native.dropped),
+        warnings=tuple(warnings),
     )
+    try:
+        return Localizations(**columns, provenance=full)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from error
 
 
 def _scale_to_nm(
@@ -249,6 +252,15 @@ def _move_origin(
         said.notes.append(
             f"the middle of the first pixel is at {first:g} px ({whose}): {steps[0]:+g}, {steps[1]:+g} nm added to x, y"
         )
+
+
+def _refuse_absurd(columns: Mapping[str, npt.NDArray[Any]], name: str | None) -> None:
+    for axis in ("x", "y", "z"):
+        values = columns.get(axis)
+        if values is None or len(values) == 0 or (values.min() >= -LARGEST and values.max() <= LARGEST):
+            continue
+        at = int(np.argmax(np.abs(values)))
+        raise InputError(f"{name}: {axis} of row {at + 1} is {values[at]:g} nm, which can't be meant; mend that row")
 
 
 def _count_frames_from_one(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from flatmetric.errors import InputError
 from flatmetric.formats.headers import find_columns
@@ -41,19 +42,17 @@ def _recognise(candidate: Candidate) -> str | None:
 
 def _read(candidate: Candidate, options: ReadOptions) -> Native:
     name = candidate.source.name
-    table = _table(candidate)
-    names = [str(column) for column in table.column_names]
-    ours = (table.schema.metadata or {}).get(_KEY)
+    names, arrays, metadata = _table(candidate)
+    ours = metadata.get(_KEY)
     found = named_columns(options.columns, names, len(names), name) if options.columns else find_columns(names)
     for column in ("x", "y"):
         if column not in found:
             raise InputError(f"{name}: none of its columns {', '.join(names)} is known as {column}; give --columns")
     columns = {}
     for column, place in found.items():
-        values = np.array(table.column(place.index).to_numpy())
-        if values.dtype.kind not in "fiu" and column in ("id", "channel"):
-            continue
-        columns[column] = values
+        values = arrays[place.index]
+        if values.dtype.kind in "fiu" or column not in ("id", "channel"):
+            columns[column] = np.array(values)
     native = described(found, Native(columns, unit=None))
     if ours is not None:
         native.unit, native.z_unit, native.frame_base, native.first_pixel = "nm", "nm", 1, CORNER
@@ -65,22 +64,28 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
     return checked(native, options, name)
 
 
-def _table(candidate: Candidate) -> pyarrow.Table:
+def _table(candidate: Candidate) -> tuple[list[str], list[npt.NDArray[Any]], dict[bytes, bytes]]:
+    """Names, columns and metadata."""
     _pyarrow()
     from pyarrow import feather, parquet
 
     with candidate.source.opened() as file:
         try:
             if not candidate.source.head.startswith(_PARQUET):
-                return feather.read_table(file)
+                return _taken_apart(feather.read_table(file))
             claimed = parquet.ParquetFile(file).metadata
             if 8 * claimed.num_rows * claimed.num_columns <= largest_content(candidate.source.size):
-                return parquet.read_table(file)
+                return _taken_apart(parquet.read_table(file))
         except Exception as error:  # pyarrow raises many kinds on damaged files
             raise InputError(
                 f"{candidate.source.name}: the Parquet or Arrow file is damaged or cut short; get the file again"
             ) from error
     raise InputError(f"{candidate.source.name}: claims more rows than a file of its size can hold; get the file again")
+
+
+def _taken_apart(table: pyarrow.Table) -> tuple[list[str], list[npt.NDArray[Any]], dict[bytes, bytes]]:
+    table.validate(full=True)
+    return list(table.column_names), [column.to_numpy() for column in table.columns], table.schema.metadata or {}
 
 
 def _write(table: Localizations, path: Path) -> None:

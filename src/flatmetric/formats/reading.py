@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from flatmetric.errors import InputError, ReadWarning
 from flatmetric.formats import (
     challenge,
@@ -138,12 +140,9 @@ def read_file(path: Path, options: ReadOptions, on_bytes: Callable[[int, int], N
     source = Source(path, on_bytes)
     candidate = Candidate(source, TextHead(source))
     chosen, reason = _choose(candidate, options)
-    native = chosen.read(candidate, options)
-    return to_localizations(
-        native,
-        options,
-        Provenance(file=source.name, sha256=source.sha256, format=chosen.name, reason=reason),
-    )
+    provenance = Provenance(file=source.name, sha256=source.sha256, format=chosen.name, reason=reason)
+    with np.errstate(all="ignore"):  # numbers that overflow or are none are looked for, and named
+        return to_localizations(chosen.read(candidate, options), options, provenance)
 
 
 def format_named(name: str) -> Format:

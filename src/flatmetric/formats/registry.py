@@ -18,6 +18,7 @@ class Candidate:
 
     source: Source
     head: TextHead
+    root: list[str] | None = None  # names at the root of an HDF5 file, once one has looked
 
 
 @dataclass(frozen=True, slots=True)

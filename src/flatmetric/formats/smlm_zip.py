@@ -37,12 +37,12 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
         name = str(tables[0]["name"])
     except InputError:
         raise
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise InputError(f"{source.name}: its manifest.json is damaged ({error!r:.80})") from error
     content = source.archive_member(name, largest_content(source.size))
     if rows < 0 or len(content) < rows * dtype.itemsize:
         raise InputError(
-            f"{source.name}: {name} holds {len(content)} bytes and {rows} rows of {dtype.itemsize} are promised"
+            f"{source.name}: {name} holds {len(content)} bytes and {rows} rows of {dtype.itemsize} bytes are promised"
         )
     records = np.frombuffer(content, dtype=dtype, count=rows)
     names = dtype.names or ()

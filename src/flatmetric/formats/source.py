@@ -18,8 +18,8 @@ from flatmetric.errors import InputError
 HEAD_BYTES = 1 << 18
 _PIECE = 1 << 20
 # What a packed file may unpack to. Tables of numbers pack to a third, constant columns to a twentieth.
-_ALWAYS_ALLOWED = 64 << 20
-_LARGEST_RATIO = 200
+_ALWAYS_ALLOWED = 16 << 20
+_LARGEST_RATIO = 100
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
@@ -33,7 +33,7 @@ def largest_content(stored_bytes: int) -> int:
     Examples
     --------
     >>> largest_content(0) >> 20
-    64
+    16
     """
     return _ALWAYS_ALLOWED + _LARGEST_RATIO * stored_bytes
 
@@ -123,10 +123,16 @@ class Source:
                 yield content
         elif self.packing == "zip":
             assert self.member is not None
-            with self._zip(file) as archive, archive.open(self.member) as content:
-                yield content  # type: ignore[misc]
+            with self._zip(file) as archive, self._open_member(archive, self.member) as content:
+                yield content
         else:
             yield file
+
+    def _open_member(self, archive: zipfile.ZipFile, name: str) -> BinaryIO:
+        try:
+            return archive.open(name)  # type: ignore[return-value]
+        except Exception as error:  # whatever a damaged entry makes of it
+            raise self._damaged() from error
 
     def _read(self, content: BinaryIO, size: int) -> bytes:
         try:
@@ -156,7 +162,7 @@ class Source:
     def _only_member(self) -> str | None:
         """The one data file of a zip archive; None where the archive itself is the format."""
         with self._raw() as file, self._zip(file) as archive:
-            entries = {entry.filename: entry for entry in archive.infolist() if not entry.is_dir()}
+            entries = {entry.filename: entry for entry in archive.infolist() if not entry.filename.endswith("/")}
         if "manifest.json" in entries:
             return None
         if "[Content_Types].xml" in entries:
@@ -195,9 +201,7 @@ class Source:
 def _refuse_packing(entry: zipfile.ZipInfo, name: str) -> None:
     # Only deflate hands out its content in pieces of bounded size.
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or entry.flag_bits & 1:
-        raise InputError(
-            f"{name}: {entry.filename} is encrypted or packed in a way other than deflate; unpack it first"
-        )
+        raise InputError(f"{name}: {entry.filename} is encrypted or not packed by deflate; unpack it first")
 
 
 def _packing(start: bytes) -> str | None:

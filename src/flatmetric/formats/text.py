@@ -96,9 +96,8 @@ class TextHead:
     @cached_property
     def delimiter(self) -> str:
         """The character between cells; a blank stands for any run of blanks."""
-        first, second = (line.text for line in [*self._body, *self._body, Line("", 0, 0), Line("", 0, 0)][:2])
-        if len(self._body) > 1:
-            second = self._body[1].text
+        lines = [line.text for line in self._body[:2]] or [line.text.lstrip("# \t") for line in self.comments[-1:]]
+        first, second = (lines * 2)[:2] if lines else ("", "")
         candidates = []
         for delimiter in (*_DELIMITERS, " "):
             counts = len(split(first, delimiter)), len(split(second, delimiter))
@@ -122,9 +121,10 @@ class TextHead:
         """The column names: the last line before the first row, or a comment of as many cells."""
         if self._first_row_at > 0:
             return [heading(cell) for cell in split(self._body[self._first_row_at - 1].text, self.delimiter)]
-        if self.comments and self.first_row:
+        if self.comments:
             cells = split(self.comments[-1].text.lstrip("# \t"), self.delimiter)
-            if len(cells) == len(self.first_row) and not any(_NUMBER.match(cell) for cell in cells):
+            width = len(self.first_row) if self.first_row is not None else len(cells)
+            if len(cells) == width > 1 and not any(_NUMBER.match(cell) for cell in cells):
                 return [heading(cell) for cell in cells]
         return None
 

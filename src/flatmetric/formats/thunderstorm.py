@@ -40,9 +40,10 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
     squeezed = [h.squeezed for h in header]
     wanted = {}
     for column, names in _NAMES.items():
-        place = next((squeezed.index(name) for name in names if name in squeezed), None)
-        if place is not None:
-            wanted[column] = place
+        # Where a quantity is there in two units, the one in nm.
+        places = [at for name in names for at, found in enumerate(squeezed) if found == name]
+        if places:
+            wanted[column] = min(places, key=lambda at: header[at].unit == "px")
     for column in ("frame", "x", "y"):
         if column not in wanted:
             raise InputError(f"{candidate.source.name}: as ThunderSTORM it lacks a column {column}")
