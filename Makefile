@@ -5,6 +5,7 @@ BIN := .venv/bin
 BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard core/*.hpp core/*.cpp)
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FUZZ_SECONDS ?= 60
+FUZZ_FLAGS := -std=c++17 -O1 -g -ffp-contract=off -Wall -Wextra -Wpedantic -Werror $(SANITIZE) -Icore
 
 .PHONY: demo test bench lint types fuzz clean
 
@@ -26,12 +27,17 @@ types: .venv/installed-dev
 	$(BIN)/mypy
 
 # The core alone under the address and undefined-behaviour sanitizers, on random problems, each checked from scratch.
-fuzz: build/fuzz
+fuzz: build/fuzz build/fuzz_text
 	build/fuzz $(FUZZ_SECONDS)
+	build/fuzz_text 10
+
+build/fuzz_text: core/fuzz/text.cpp $(BUILD_INPUTS)
+	@mkdir -p build
+	$(CXX) $(FUZZ_FLAGS) core/fuzz/text.cpp core/number_table.cpp -o $@
 
 build/fuzz: core/fuzz/fuzz.cpp $(BUILD_INPUTS)
 	@mkdir -p build
-	$(CXX) -std=c++17 -O1 -g -ffp-contract=off -Wall -Wextra -Wpedantic -Werror $(SANITIZE) -Icore core/fuzz/fuzz.cpp core/frames.cpp -pthread -o $@
+	$(CXX) $(FUZZ_FLAGS) core/fuzz/fuzz.cpp core/frames.cpp -pthread -o $@
 
 .venv/made:
 	$(if $(PYTHON),,$(error Python 3.11 or newer is needed and none was found))

@@ -11,7 +11,6 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks import peers
 from benchmarks.regimes import MEMORY, REGIMES, Row
 
 RESULTS = Path(__file__).parent / "results"
@@ -69,8 +68,7 @@ def peak_memory(name: str) -> float:
 
 
 def print_peak_memory(name: str) -> None:
-    problem = MEMORY[name][0]()
-    peers.flatmetric(problem)
+    MEMORY[name][0]()
     status = Path("/proc/self/status").read_text(encoding="ascii")
     print(int(status.split("VmHWM:")[1].split()[0]) / 1024)
 

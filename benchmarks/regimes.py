@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks import peers, problems
+from benchmarks import files, peers, problems
 from benchmarks.peers import Answer
 from benchmarks.problems import Problem
 
@@ -177,6 +177,15 @@ def regime_k() -> Iterator[Row]:
         yield Row("K", what, problem.size, statistics.median(two), "one thread", statistics.median(one), 1.7)
 
 
+def reading() -> Iterator[Row]:
+    for what, digits in (("CSV, 4 decimals", 4), ("CSV, all digits", None)):
+        with files.written(files.localizations(1_000_000), digits) as path:
+            # In turns, as the machine's speed wanders.
+            ours, theirs = zip(*((files.ours(path), files.pandas(path)) for _ in range(7)), strict=True)
+        seconds, pandas = statistics.median(ours), statistics.median(theirs)
+        yield Row("read", what, "1M rows", seconds, "pandas", pandas, 2, at_most=True)
+
+
 def growth() -> Iterator[Row]:
     """Seconds against the number of points; the exponent is fitted in logarithms and shown as the last row of each."""
     makers: dict[str, Callable[[int], Problem]] = {"D": partial(problems.pooled, per_um2=500), "H": problems.filaments}
@@ -221,16 +230,18 @@ REGIMES: dict[str, Callable[[], Iterator[Row]]] = {
     "I": regime_i,
     "J": regime_j,
     "K": regime_k,
+    "read": reading,
     "growth": growth,
     "worst": worst,
 }
 
 # What is solved alone, in a process of its own, to see how much memory it takes; the bar in MB.
-MEMORY: dict[str, tuple[Callable[[], Problem], float | None]] = {
-    "A": (problems.paper_frames, None),
-    "D": (lambda: problems.pooled(100_000, per_um2=500), None),
-    "E": (lambda: problems.pooled(1_000_000, per_um2=500), 2500),
-    "F": (lambda: problems.pooled(100_000, per_um2=5000), 1000),
-    "H": (lambda: problems.filaments(100_000), None),
-    "I": (lambda: problems.independent_clouds(5000, 5000), 200),
+MEMORY: dict[str, tuple[Callable[[], object], float | None]] = {
+    "A": (lambda: peers.flatmetric(problems.paper_frames()), None),
+    "D": (lambda: peers.flatmetric(problems.pooled(100_000, per_um2=500)), None),
+    "E": (lambda: peers.flatmetric(problems.pooled(1_000_000, per_um2=500)), 2500),
+    "F": (lambda: peers.flatmetric(problems.pooled(100_000, per_um2=5000)), 1000),
+    "H": (lambda: peers.flatmetric(problems.filaments(100_000)), None),
+    "I": (lambda: peers.flatmetric(problems.independent_clouds(5000, 5000)), 200),
+    "read": (files.read_twenty_million_rows, 3000),
 }

@@ -104,9 +104,8 @@ nb::dict solve(const Coords& truth, const Coords& pred, const std::optional<Mass
 }
 
 NumberTable number_table(char delimiter, const std::vector<std::pair<int, CellKind>>& columns, int cells_per_row,
-                         std::int64_t first_line, bool ends_at_blank_line, bool skip_bad_rows,
-                         std::int64_t expected_rows) {
-    TableLayout layout{delimiter, {}, cells_per_row, first_line, ends_at_blank_line, skip_bad_rows, expected_rows};
+                         bool ends_at_blank_line, bool skip_bad_rows, std::int64_t expected_rows) {
+    TableLayout layout{delimiter, {}, cells_per_row, ends_at_blank_line, skip_bad_rows, expected_rows};
     for (const auto& [index, kind] : columns) {
         if (!layout.columns.empty() && layout.columns.back().index >= index) throw nb::value_error("columns out of order");
         layout.columns.push_back({index, kind});
@@ -156,7 +155,7 @@ NB_MODULE(_core, m) {
         .def_prop_ro("cell", [](const Fault& fault) { return nb::bytes(fault.cell.data(), fault.cell.size()); });
     nb::class_<NumberTable>(m, "NumberTable", "Reads columns of numbers out of delimited text that arrives in pieces.")
         .def(nb::new_(&number_table), nb::kw_only(), nb::arg("delimiter"), nb::arg("columns"), nb::arg("cells_per_row"),
-             nb::arg("first_line"), nb::arg("ends_at_blank_line"), nb::arg("skip_bad_rows"), nb::arg("expected_rows"))
+             nb::arg("ends_at_blank_line"), nb::arg("skip_bad_rows"), nb::arg("expected_rows"))
         .def("feed",
              [](NumberTable& table, const nb::bytes& text) {
                  const std::string_view view(text.c_str(), text.size());
@@ -165,6 +164,8 @@ NB_MODULE(_core, m) {
              })
         .def("finish", &NumberTable::finish)
         .def("take", &taken)
+        .def_prop_ro("ended_early", &NumberTable::ended_early)
+        .def_prop_ro("lines", &NumberTable::lines)
         .def_prop_ro("fault", &NumberTable::fault)
         .def_prop_ro("first_skipped", &NumberTable::first_skipped)
         .def_prop_ro("skipped", [](const NumberTable& table) {

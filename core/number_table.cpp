@@ -187,7 +187,7 @@ const char* next_cell(const char* at, const char* end, char delimiter) {
 
 }  // namespace
 
-NumberTable::NumberTable(TableLayout layout) : layout_(std::move(layout)), values_(layout_.columns.size()), line_(layout_.first_line) {
+NumberTable::NumberTable(TableLayout layout) : layout_(std::move(layout)), values_(layout_.columns.size()) {
     make_room(layout_.expected_rows > 0 ? static_cast<std::size_t>(layout_.expected_rows) : 1024);
 }
 
@@ -231,7 +231,7 @@ bool NumberTable::feed(std::string_view text) {
             carry_ += piece;
             if (carry_.size() > kLongestLine) {
                 fault_ = {FaultKind::long_line, line_, 0, {}};
-                ended_ = true;
+                ended_ = ended_early_ = true;
             }
             return !ended_;
         }
@@ -242,7 +242,10 @@ bool NumberTable::feed(std::string_view text) {
             ended_ = !line(carry_);
             carry_.clear();
         }
-        if (ended_) return false;
+        if (ended_) {
+            ended_early_ = true;
+            return false;
+        }
         at = stop + 1;
         if (*stop == '\r') {
             if (at == end) {

@@ -20,7 +20,7 @@ enum class CellKind {
 
 enum class FaultKind { none, ragged, empty, text, not_finite, too_large, not_whole, long_line };
 
-// The first cell that a row was refused for. Lines and columns count from 1; column 0 is the line as a whole.
+// The first cell that a row was refused for. Lines fed and columns count from 1; column 0 is the line as a whole.
 struct Fault {
     FaultKind kind = FaultKind::none;
     std::int64_t line = 0;
@@ -37,7 +37,6 @@ struct TableLayout {
     char delimiter;                     // a blank stands for any run of blanks and tabs
     std::vector<WantedColumn> columns;  // in increasing order of index
     int cells_per_row;
-    std::int64_t first_line;            // number of the first line that will be fed
     bool ends_at_blank_line;            // what follows is a footer
     bool skip_bad_rows;
     std::int64_t expected_rows;         // room to make at first; any number will do
@@ -55,6 +54,8 @@ public:
     bool finish();
 
     const TableLayout& layout() const { return layout_; }
+    bool ended_early() const { return ended_early_; }  // by a fault or by the footer
+    std::int64_t lines() const { return line_ - 1; }  // fed so far, blank ones and comments included
     const Fault& fault() const { return fault_; }
     const std::map<FaultKind, std::int64_t>& skipped() const { return skipped_; }
     const Fault& first_skipped() const { return first_skipped_; }
@@ -77,9 +78,10 @@ private:
     std::size_t rows_ = 0;
     std::size_t room_ = 0;  // rows that the columns have place for
     std::string carry_;  // an unfinished line
-    std::int64_t line_;
+    std::int64_t line_ = 1;
     bool after_return_ = false;  // the last piece ended in \r: a \n at the start of the next belongs to it
     bool ended_ = false;
+    bool ended_early_ = false;
     Fault fault_;
     Fault first_skipped_;
     std::map<FaultKind, std::int64_t> skipped_;

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flatmetric import _core
+from flatmetric.arguments import thread_count
 from flatmetric.errors import InputError
 from flatmetric.formats.headers import Heading, heading
 from flatmetric.formats.source import Source
@@ -26,6 +29,7 @@ _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs
 # A spreadsheet has quoted the whole line once more: "id,""frame"",""x [nm]""".
 _QUOTED_TWICE = re.compile(r'^"[^"]+[,;\t]"".*""[,;\t]"".*"$')
 _LOOKED_AT_LINES = 200
+_BLOCK_BYTES = 2 << 20
 
 
 def text_pieces(source: Source) -> Iterator[bytes]:
@@ -216,30 +220,91 @@ def read_columns(
         # A delimiter at the end of the header alone.
         width -= not head.header[-1].text
     places = sorted(set(wanted.values()))
-    table = _core.NumberTable(
-        delimiter=head.delimiter,
-        columns=[(place, _kind([name for name in order if wanted[name] == place])) for place in places],
-        cells_per_row=width,
-        first_line=start.number,
-        ends_at_blank_line=ends_at_blank_line,
-        skip_bad_rows=skip_bad_rows,
-        expected_rows=_expected_rows(head),
-    )
-    skip = start.offset
-    for piece in text_pieces(source):
-        rest = piece[skip:] if skip else piece
-        skip = max(0, skip - len(piece))
-        if rest and not table.feed(rest):
+    kinds = [(place, _kind([name for name in order if wanted[name] == place])) for place in places]
+    bytes_per_row = _bytes_per_row(head)
+
+    def parsed(block: bytes) -> _core.NumberTable:
+        table = _core.NumberTable(
+            delimiter=head.delimiter,
+            columns=kinds,
+            cells_per_row=width,
+            ends_at_blank_line=ends_at_blank_line,
+            skip_bad_rows=skip_bad_rows,
+            expected_rows=int(len(block) / bytes_per_row) + 16,
+        )
+        table.feed(block)
+        table.finish()
+        return table
+
+    blocks = _blocks(text_pieces(source), start.offset)
+    # A footer ends the table, so what follows it must not be looked at.
+    tables = map(parsed, blocks) if ends_at_blank_line else _in_order(parsed, blocks)
+    found: list[list[npt.NDArray[Any]]] = [[] for _ in places]
+    dropped: dict[str, int] = {}
+    notes: list[str] = []
+    line = start.number - 1
+    for table in tables:
+        if table.fault.kind is not _core.FaultKind.none:
+            raise InputError(f"{source.name}: {_sentence(table.fault, line, head, width)}")
+        if table.skipped and not dropped:
+            notes.append(f"the first bad row: {_sentence(table.first_skipped, line, head, width, mend=False)}")
+        for kind, count in table.skipped.items():
+            dropped[_REASONS[kind]] = dropped.get(_REASONS[kind], 0) + count
+        for column, values in zip(found, table.take(), strict=True):
+            column.append(values)
+        line += table.lines
+        if table.ended_early:
             break
-    table.finish()
-    if table.fault.kind is not _core.FaultKind.none:
-        raise InputError(f"{source.name}: {_sentence(table.fault, head, width)}")
-    values = dict(zip(places, table.take(), strict=True))
-    columns, notes = _whole_columns({name: values[wanted[name]] for name in order})
-    dropped = {_REASONS[kind]: count for kind, count in table.skipped.items()}
-    if dropped:
-        notes.append(f"the first bad row: {_sentence(table.first_skipped, head, width, mend=False)}")
-    return TextColumns(columns, dropped, notes)
+    joined = {}
+    for (place, cells), column in zip(kinds, found, strict=True):
+        empty = np.zeros(0, dtype=np.int64 if cells is _core.CellKind.whole else np.float64)
+        joined[place] = column[0] if len(column) == 1 else np.concatenate([empty, *column])
+        column.clear()
+    columns, more_notes = _whole_columns({name: joined[wanted[name]] for name in order})
+    return TextColumns(columns, dropped, [*notes, *more_notes])
+
+
+def _blocks(pieces: Iterator[bytes], skip: int) -> Iterator[bytes]:
+    """Whole lines, a few megabytes at a time, without the first `skip` bytes."""
+    waiting: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        rest, skip = piece[skip:], max(0, skip - len(piece))
+        waiting.append(rest)
+        size += len(rest)
+        if size < _BLOCK_BYTES:
+            continue
+        block = b"".join(waiting)
+        # A block that ends in \r would part it from a \n that follows.
+        end = block.rfind(b"\n") + 1 or block.rfind(b"\r", 0, -1) + 1
+        if block[end - 1 : end] == b"\r" and block[end : end + 1] == b"\n":
+            end += 1
+        if end:
+            yield block[:end]
+        elif size > 2 * _BLOCK_BYTES:
+            end = size  # no line ends: the parser says so
+            yield block
+        waiting = [block[end:]]
+        size -= end
+    if size:
+        yield b"".join(waiting)
+
+
+def _in_order(work: Callable[[bytes], _core.NumberTable], blocks: Iterator[bytes]) -> Iterator[_core.NumberTable]:
+    """Work on several blocks at a time, a few ahead of what is asked for; results in the order of the blocks."""
+    threads = thread_count(None)
+    with ThreadPoolExecutor(threads) as pool:
+        ahead: deque[Future[_core.NumberTable]] = deque()
+        try:
+            for block in blocks:
+                ahead.append(pool.submit(work, block))
+                if len(ahead) > threads:
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
+        finally:
+            for waiting in ahead:
+                waiting.cancel()
 
 
 def _kind(names: list[str]) -> _core.CellKind:
@@ -263,15 +328,10 @@ def _whole_columns(columns: dict[str, npt.NDArray[Any]]) -> tuple[dict[str, npt.
     return kept, notes
 
 
-def _expected_rows(head: TextHead) -> int:
-    source, start = head.source, head.data_line
-    if source.packing is not None:
-        return 0
-    looked_at = source.head[start.offset :]
+def _bytes_per_row(head: TextHead) -> float:
+    looked_at = head.source.head[head.data_line.offset :]
     lines = max(looked_at.count(b"\n"), looked_at.count(b"\r"))
-    if not lines:
-        return 0
-    return int(1.02 * lines / len(looked_at) * (source.size - start.offset)) + 64
+    return len(looked_at) / lines if lines else max(1, len(looked_at))
 
 
 _REASONS = {
@@ -285,9 +345,9 @@ _REASONS = {
 }
 
 
-def _sentence(fault: _core.Fault, head: TextHead, width: int, mend: bool = True) -> str:
+def _sentence(fault: _core.Fault, lines_before: int, head: TextHead, width: int, mend: bool = True) -> str:
     cell = _decoded(fault.cell)
-    where = f"row {fault.line}"
+    where = f"row {lines_before + fault.line}"
     if fault.column:
         name = head.header[fault.column - 1].text if head.header and fault.column <= len(head.header) else ""
         where += f", column {fault.column}" + (f" ({name})" if name else "")

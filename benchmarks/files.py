@@ -1,0 +1,68 @@
+"""Reading files: ours against pandas, on tables written for it."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import flatmetric as fm
+
+FRAMES = 20_000
+FIELD = 6400.0  # nm
+
+
+def localizations(rows: int, seed: int = 0) -> pd.DataFrame:
+    """Frames in order, positions anywhere in the field."""
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "frame": np.sort(rng.integers(1, FRAMES + 1, rows)),
+            "x": rng.uniform(0, FIELD, rows),
+            "y": rng.uniform(0, FIELD, rows),
+            "z": rng.uniform(-750, 750, rows),
+            "photons": rng.uniform(500, 5000, rows),
+        }
+    )
+
+
+@contextmanager
+def written(table: pd.DataFrame, digits: int | None) -> Iterator[Path]:
+    """A CSV file with so many digits after the point; None: as many as come back exactly."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.csv"
+        table.to_csv(path, index=False, float_format=None if digits is None else f"%.{digits}f")
+        yield path
+
+
+def ours(path: Path) -> float:
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fm.ReadWarning)
+        fm.read(path)
+    return time.perf_counter() - start
+
+
+def pandas(path: Path) -> float:
+    start = time.perf_counter()
+    pd.read_csv(path)
+    return time.perf_counter() - start
+
+
+def read_twenty_million_rows() -> None:
+    """A file of that size, made of a smaller one twenty times over."""
+    with written(localizations(1_000_000), 4) as path:
+        header, rows = path.read_bytes().split(b"\n", 1)
+        large = path.with_name("large.csv")
+        with large.open("wb") as file:
+            file.write(header + b"\n")
+            for _ in range(20):
+                file.write(rows)
+        del rows
+        ours(large)

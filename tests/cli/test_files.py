@@ -1,0 +1,173 @@
+"""`inspect` and `convert`, as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flatmetric as fm
+from tests.formats import samples
+
+
+def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "flatmetric", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def thunderstorm(tmp_path: Path) -> Path:
+    path = tmp_path / "t.csv"
+    path.write_text(samples.THUNDERSTORM)
+    return path
+
+
+def test_inspect_says_what_was_understood(thunderstorm: Path) -> None:
+    out = run("inspect", thunderstorm)
+    assert (out.returncode, out.stderr) == (0, "")
+    for said in (
+        "thunderstorm: the header has",
+        "rows        3",
+        "1 to 4, 2 with rows",
+        "x           150.0 to 1234.5 nm",
+    ):
+        assert said in out.stdout
+
+
+@pytest.mark.parametrize("words", [("--json",), ("--json", "-")])
+def test_inspect_as_json(thunderstorm: Path, words: tuple[str, ...]) -> None:
+    out = run("inspect", thunderstorm, *words)
+    found = json.loads(out.stdout)
+    assert {"format", "reason", "rows", "frames", "extent", "conversions", "warnings"} <= set(found)
+    assert found["rows"] == 3 and found["frames"] == [1, 4] and found["extent"]["z"] == [-120.0, 333.25]
+    assert found["first_rows"][0]["uncertainty"] is None  # no NaN in JSON
+
+
+def test_inspect_names_what_looks_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("1,-5,3,0,9\n1,-5,3,0,9\n0,7000,3,0,-9\n")
+    found = json.loads(run("inspect", path, "--json", "--fov", "6400").stdout)
+    said = " | ".join(found["warnings"])
+    for part in ("1 row repeats", "3 rows lie outside", "all z are 0", "1 row has negative photons", "a frame below 1"):
+        assert part in said
+
+
+def test_nothing_looks_wrong_in_a_good_file(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text(samples.STANDARD)
+    assert json.loads(run("inspect", path, "--json").stdout)["warnings"] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("inspect", "missing.csv"), "missing.csv: there is no such file"),
+        (("inspect", "."), "is a folder"),
+        (("inspect", "r.csv", "--unit", "inch"), "unit is 'inch'"),
+        (("inspect", "r.csv", "--pixel-size", "wide"), "--pixel-size is 'wide'; give numbers"),
+        (("inspect", "r.csv", "--columns", "x"), "--columns has 'x'; give name=number pairs"),
+        (("inspect", "r.csv", "--fov", "0"), "--fov is '0'"),
+        (("inspect", "r.csv", "--json", "no/such/folder.json"), "the folder no/such does not exist"),
+        (("inspect", "r.csv", "--json", "r.csv"), "r.csv: is an input"),
+        (("convert", "r.csv", "r.csv"), "r.csv: is an input"),
+        (("convert", "r.csv", "out.xyz"), "its suffix does not say which format"),
+        (("convert", "r.csv", "out.csv", "--to", "nikon"), "'nikon' is read but not written"),
+        (("convert", "r.csv", "out.csv", "--to", "word"), "'word' is no format"),
+        (("convert", "r.csv", "out.hdf5"), "the pixel size is not known; give --pixel-size"),
+        (("convert", "bad.csv", "out.csv"), "bad.csv: row 2, column 2, is 'x', not a number"),
+    ],
+)
+def test_wrong_input_is_one_sentence_and_exit_code_2(
+    words: tuple[str, ...], sentence: str, tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "r.csv").write_text(samples.STANDARD)
+    (tmp_path / "bad.csv").write_text("1,2,3,4,5\n1,x,3,4,5\n")
+    before = sorted(tmp_path.iterdir())
+    out = run(*words)
+    assert (out.returncode, out.stdout) == (2, "")
+    assert sentence in out.stderr and out.stderr.count("\n") == 1 and "Traceback" not in out.stderr
+    assert sorted(tmp_path.iterdir()) == before  # nothing half-written
+    assert (tmp_path / "r.csv").read_text() == samples.STANDARD
+
+
+def full_table() -> fm.Localizations:
+    rng = np.random.default_rng(0)
+    n = 50
+    return fm.Localizations(
+        frame=np.sort(rng.integers(1, 9, n)),
+        x=rng.uniform(0, 6400, n),
+        y=rng.uniform(0, 6400, n),
+        z=rng.normal(0, 200, n),
+        photons=rng.uniform(100, 5000, n),
+        sigma=rng.uniform(90, 150, n),
+        uncertainty=rng.uniform(5, 20, n),
+        background=rng.uniform(0, 20, n),
+        id=rng.integers(0, 99, n),
+        channel=rng.integers(0, 2, n),
+    )
+
+
+@pytest.mark.parametrize(
+    ("suffix", "to", "lost"),
+    [
+        (".csv", "challenge-standard", {"sigma", "uncertainty", "background", "id", "channel"}),
+        (".csv", "thunderstorm", {"channel"}),
+        (".hdf5", "picasso", {"id", "channel"}),
+        (".parquet", "parquet", set()),
+    ],
+)
+def test_round_trips_lose_only_what_the_target_cannot_hold(
+    suffix: str, to: str, lost: set[str], tmp_path: Path
+) -> None:
+    from flatmetric.formats.writing import write
+
+    table = full_table()
+    start, there, back = tmp_path / "start.parquet", tmp_path / f"there{suffix}", tmp_path / "back.parquet"
+    write(table, start, "parquet")
+    out = run("convert", start, there, "--to", to, "--pixel-size", "130", "--json")
+    assert out.returncode == 0 and set(json.loads(out.stdout)["lost"]) == lost
+    assert run("convert", there, back).returncode == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = fm.read(back)
+    for name, column in table.columns().items():
+        found = getattr(again, name)
+        if name in lost:
+            assert found is None
+        elif to == "picasso":  # divided by the pixel size and multiplied again
+            np.testing.assert_allclose(found, column, rtol=1e-12, atol=1e-9)
+        else:
+            np.testing.assert_array_equal(found, column)
+
+
+def test_convert_says_what_was_lost_and_made_up(thunderstorm: Path, tmp_path: Path) -> None:
+    out = run("convert", thunderstorm, tmp_path / "o.csv")
+    assert out.returncode == 0 and "3 rows, thunderstorm to challenge-standard" in out.stdout
+    assert "no place for sigma, uncertainty, background, id" in out.stderr
+
+
+def test_skipping_bad_rows_on_request(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("1,2,3,4,5\n1,x,3,4,5\n")
+    out = run("inspect", path, "--skip-bad-rows", "--json")
+    found = json.loads(out.stdout)
+    assert found["rows"] == 1 and found["dropped"] == {"text where a number should be": 1}
+
+
+def test_progress_only_on_a_terminal(thunderstorm: Path, monkeypatch: Any, capsys: Any) -> None:
+    from flatmetric.cli import reading
+
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(reading, "_PATIENCE_S", -1.0)
+    reading.read_with_progress(thunderstorm, reading.options_from_flags())
+    assert "reading t.csv [####" in capsys.readouterr().err
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
+    reading.read_with_progress(thunderstorm, reading.options_from_flags())
+    assert capsys.readouterr().err == ""
