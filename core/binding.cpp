@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "frames.hpp"
+#include "matching.hpp"
+#include "nearest.hpp"
 #include "number_table.hpp"
 
 namespace nb = nanobind;
@@ -52,6 +54,11 @@ Cloud cloud(const Coords& coords, const std::optional<Masses>& masses, const std
     if (masses && masses->shape(0) != n) throw nb::value_error("one mass per point");
     if (frames && frames->shape(0) != n) throw nb::value_error("one frame number per point");
     return {coords.data(), static_cast<Index>(n), masses ? masses->data() : nullptr, frames ? frames->data() : nullptr};
+}
+
+void require_two_or_three(const Coords& truth, const Coords& pred) {
+    if (truth.shape(1) != pred.shape(1)) throw nb::value_error("both sides need the same dimension");
+    if (truth.shape(1) != 2 && truth.shape(1) != 3) throw nb::value_error("two or three coordinates");
 }
 
 bool python_wants_to_stop() {
@@ -103,6 +110,39 @@ nb::dict solve(const Coords& truth, const Coords& pred, const std::optional<Mass
     return out;
 }
 
+nb::tuple match(const Coords& truth, const Coords& pred, const std::optional<FrameNumbers>& truth_frame,
+                const std::optional<FrameNumbers>& pred_frame, double lateral, double axial, bool greedy, double power, double price,
+                int threads) {
+    require_two_or_three(truth, pred);
+    const Cloud truth_cloud = cloud(truth, std::nullopt, truth_frame);
+    const Cloud pred_cloud = cloud(pred, std::nullopt, pred_frame);
+    const int dim = static_cast<int>(truth.shape(1));
+    Matches matches;
+    try {
+        const nb::gil_scoped_release released;
+        matches = match_frames(truth_cloud, pred_cloud, dim, {lateral, axial}, {greedy, power, price}, threads, python_wants_to_stop);
+    } catch (const Interrupted&) {
+        throw nb::python_error();
+    }
+    return nb::make_tuple(to_numpy(std::move(matches.truth)), to_numpy(std::move(matches.pred)), to_numpy(std::move(matches.distance)));
+}
+
+nb::tuple nearest(const Coords& truth, const Coords& pred, const std::optional<FrameNumbers>& truth_frame,
+                  const std::optional<FrameNumbers>& pred_frame, int threads) {
+    require_two_or_three(truth, pred);
+    const Cloud truth_cloud = cloud(truth, std::nullopt, truth_frame);
+    const Cloud pred_cloud = cloud(pred, std::nullopt, pred_frame);
+    const int dim = static_cast<int>(truth.shape(1));
+    Nearest found;
+    try {
+        const nb::gil_scoped_release released;
+        found = nearest_in_frames(truth_cloud, pred_cloud, dim, threads, python_wants_to_stop);
+    } catch (const Interrupted&) {
+        throw nb::python_error();
+    }
+    return nb::make_tuple(to_numpy(std::move(found.truth)), to_numpy(std::move(found.pred)));
+}
+
 NumberTable number_table(char delimiter, const std::vector<std::pair<int, CellKind>>& columns, int cells_per_row,
                          bool ends_at_blank_line, bool skip_bad_rows, std::int64_t expected_rows) {
     TableLayout layout{delimiter, {}, cells_per_row, ends_at_blank_line, skip_bad_rows, expected_rows};
@@ -134,6 +174,11 @@ NB_MODULE(_core, m) {
     m.def("solve", &solve, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_mass").none(), nb::arg("pred_mass").none(),
           nb::arg("truth_frame").none(), nb::arg("pred_frame").none(), nb::arg("lam"), nb::arg("divisor"), nb::arg("method"), nb::arg("threads"),
           "Flat Metric of every frame: parts, plan and potentials, for masses as given (None: 1), all divided by `divisor`.");
+    m.def("match", &match, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_frame").none(), nb::arg("pred_frame").none(),
+          nb::arg("lateral"), nb::arg("axial"), nb::arg("greedy"), nb::arg("power"), nb::arg("price"), nb::arg("threads"),
+          "One-to-one matching in every frame: true rows, found rows, distances.");
+    m.def("nearest", &nearest, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_frame").none(), nb::arg("pred_frame").none(),
+          nb::arg("threads"), "Squared distance of each point to the nearest of the other side in its frame; infinite without one.");
     nb::enum_<CellKind>(m, "CellKind")
         .value("number", CellKind::number)
         .value("whole", CellKind::whole)

@@ -2,82 +2,18 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
-#include <condition_variable>
 #include <exception>
 #include <functional>
-#include <mutex>
-#include <numeric>
-#include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
+
+#include "together.hpp"
 
 namespace flatmetric {
 namespace {
 
 constexpr double kEqualMasses = 1e-12;  // relative; what the rounding of a sum of masses may reach
-
-// A cloud with its rows in frame order. Rows that came in order are used where they are.
-struct Ordered {
-    std::vector<Index> row;  // empty: already in order
-    std::vector<double> coords_store;
-    std::vector<double> mass_store;
-    Cloud cloud;
-
-    Ordered(const Cloud& in, int dim) : cloud(in) {
-        if (in.frame == nullptr || std::is_sorted(in.frame, in.frame + in.n)) return;
-        row.resize(in.n);
-        std::iota(row.begin(), row.end(), 0);
-        std::stable_sort(row.begin(), row.end(), [&](Index a, Index b) { return in.frame[a] < in.frame[b]; });
-        coords_store.resize(static_cast<std::size_t>(in.n) * dim);
-        for (Index i = 0; i < in.n; ++i) {
-            std::copy_n(in.coords + static_cast<std::size_t>(row[i]) * dim, dim,
-                        coords_store.data() + static_cast<std::size_t>(i) * dim);
-        }
-        cloud.coords = coords_store.data();
-        if (in.mass != nullptr) {
-            mass_store.resize(in.n);
-            for (Index i = 0; i < in.n; ++i) mass_store[i] = in.mass[row[i]];
-            cloud.mass = mass_store.data();
-        }
-    }
-
-    std::int64_t frame(Index i) const { return row.empty() ? cloud.frame[i] : cloud.frame[row[i]]; }
-    Index original(Index i) const { return row.empty() ? i : row[i]; }
-
-    void restore_order(Column<double>& values) const {
-        if (row.empty()) return;
-        const Column<double> in_frame_order = values;
-        for (std::size_t i = 0; i < row.size(); ++i) values[row[i]] = in_frame_order[i];
-    }
-};
-
-std::vector<Frame> list_frames(const Ordered& truth, const Ordered& pred) {
-    if (truth.cloud.frame == nullptr) return {{0, 0, truth.cloud.n, 0, pred.cloud.n}};
-    std::vector<Frame> frames;
-    Index i = 0;
-    Index j = 0;
-    while (i < truth.cloud.n || j < pred.cloud.n) {
-        Frame frame;
-        if (i == truth.cloud.n) {
-            frame.number = pred.frame(j);
-        } else if (j == pred.cloud.n) {
-            frame.number = truth.frame(i);
-        } else {
-            frame.number = std::min(truth.frame(i), pred.frame(j));
-        }
-        frame.truth_begin = i;
-        while (i < truth.cloud.n && truth.frame(i) == frame.number) ++i;
-        frame.truth_end = i;
-        frame.pred_begin = j;
-        while (j < pred.cloud.n && pred.frame(j) == frame.number) ++j;
-        frame.pred_end = j;
-        frames.push_back(frame);
-    }
-    return frames;
-}
 
 template <int D>
 Measure<D> slice(const Cloud& cloud, int dim, Index begin, Index end) {
@@ -92,37 +28,6 @@ void require_equal_masses(const Cloud& truth, const Cloud& pred, int dim, const 
         const double b = slice<D>(pred, dim, frame.pred_begin, frame.pred_end).total();
         if (std::abs(a - b) > kEqualMasses * std::max(a, b)) throw UnequalMasses{frame.number, a, b};
     }
-}
-
-// Calls task(0), ..., task(count - 1) at once, task 0 on this thread, and `meanwhile` now and then until all are done.
-template <class Task, class Meanwhile>
-void run_together(int count, const Task& task, const Meanwhile& meanwhile) {
-    std::mutex mutex;
-    std::condition_variable finished;
-    int running = count - 1;
-    std::vector<std::thread> others;
-    others.reserve(count);
-    int w = 1;
-    try {
-        for (; w < count; ++w) {
-            others.emplace_back([&, w] {
-                task(w);
-                const std::lock_guard<std::mutex> lock(mutex);
-                --running;
-                finished.notify_one();
-            });
-        }
-    } catch (const std::system_error&) {
-        // No more threads to be had: this one does what the missing ones would have done.
-        const std::lock_guard<std::mutex> lock(mutex);
-        running -= count - w;
-    }
-    task(0);
-    for (; w < count; ++w) task(w);
-    std::unique_lock<std::mutex> lock(mutex);
-    while (!finished.wait_for(lock, std::chrono::milliseconds(100), [&] { return running == 0; })) meanwhile();
-    lock.unlock();
-    for (std::thread& thread : others) thread.join();
 }
 
 template <int D>

@@ -6,27 +6,10 @@
 
 #include "column.hpp"
 #include "flat_metric.hpp"
-#include "points.hpp"
+#include "frame_order.hpp"
 #include "transport.hpp"
 
 namespace flatmetric {
-
-// One side of a data set, as it came: row-major coordinates, masses (null: all 1), frame numbers (null: one frame).
-struct Cloud {
-    const double* coords = nullptr;
-    Index n = 0;
-    const double* mass = nullptr;
-    const std::int64_t* frame = nullptr;
-};
-
-// The rows of one frame on both sides, as ranges of the rows in frame order.
-struct Frame {
-    std::int64_t number = 0;
-    Index truth_begin = 0;
-    Index truth_end = 0;
-    Index pred_begin = 0;
-    Index pred_end = 0;
-};
 
 struct Solution {
     std::vector<Frame> frames;

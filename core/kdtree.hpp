@@ -80,6 +80,13 @@ public:
         return finish(reach, squared_radius, wanted, found);
     }
 
+    // Squared distance from q to the nearest point.
+    double least_squared(const double* q) const {
+        double least = std::numeric_limits<double>::infinity();
+        least_squared(0, depth_, q, least);
+        return least;
+    }
+
     // The leaf that holds a point; `guess` is looked at first.
     Index leaf_with(Index point, Index guess) const {
         if (leaf_begin_[guess] <= point && point < leaf_begin_[guess + 1]) return guess;
@@ -219,6 +226,20 @@ private:
                 collect(go_left ? 2 * node + 1 : 2 * node + 2, depth - 1, q, wanted, squared_radius, found);
             }
         }
+    }
+
+    void least_squared(std::size_t node, int depth, const double* q, double& least) const {
+        if (depth == 0) {
+            const Points<D> all = points();
+            const Index end = leaf_begin_[leaf_of(node) + 1];
+            for (Index i = leaf_begin_[leaf_of(node)]; i < end; ++i) least = std::min(least, squared_distance<D>(q, all[i], dims()));
+            return;
+        }
+        const double left = squared_distance_to_box(2 * node + 1, q);
+        const double right = squared_distance_to_box(2 * node + 2, q);
+        const std::size_t first = left <= right ? 2 * node + 1 : 2 * node + 2;
+        if (std::min(left, right) < least) least_squared(first, depth - 1, q, least);
+        if (std::max(left, right) < least) least_squared(4 * node + 3 - first, depth - 1, q, least);
     }
 
     void collect_leaf(std::size_t node, const double* q, std::size_t wanted, double& squared_radius,

@@ -17,7 +17,7 @@ PACKAGE = ROOT / "src" / "flatmetric"
 # Imports go down only: a module may import from its own layer's package and from lower layers.
 LAYERS = [
     *("_core", "errors", "output", "result", "arguments", "reference", "transport", "localizations", "formats"),
-    *("inspection", "", "cli", "__main__"),
+    *("inspection", "protocol", "metrics", "comparison", "scoring", "explanations", "", "cli", "__main__"),
 ]
 
 

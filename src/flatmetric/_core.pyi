@@ -73,3 +73,22 @@ def solve(
     method: Method,
     threads: int,
 ) -> dict[str, Any]: ...
+def match(
+    truth: npt.NDArray[np.float64],
+    pred: npt.NDArray[np.float64],
+    truth_frame: npt.NDArray[np.int64] | None,
+    pred_frame: npt.NDArray[np.int64] | None,
+    lateral: float,
+    axial: float,
+    greedy: bool,
+    power: float,
+    price: float,
+    threads: int,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]: ...
+def nearest(
+    truth: npt.NDArray[np.float64],
+    pred: npt.NDArray[np.float64],
+    truth_frame: npt.NDArray[np.int64] | None,
+    pred_frame: npt.NDArray[np.int64] | None,
+    threads: int,
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...

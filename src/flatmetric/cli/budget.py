@@ -20,14 +20,19 @@ def error_budget(result: FlatResult) -> str:
       false       0.00 nm    0 %
     On average 65.0 nm per molecule; 96 % of it from missed molecules.
     """
-    parts = {"displaced": result.displaced, "missed": result.missed, "false": result.false}
-    width = len(f"{result.value:.2f}")
-    lines = [f"Flat Metric  {result.value:.2f} nm per true molecule"]
+    return error_budget_of(result.value, result.displaced, result.missed, result.false)
+
+
+def error_budget_of(value: float, displaced: float, missed: float, false: float, weights: str = "uniform") -> str:
+    """The same from the numbers (nm); with photons as weights the unit of mass is the true photons."""
+    parts = {"displaced": displaced, "missed": missed, "false": false}
+    width = len(f"{value:.2f}")
+    lines = [f"Flat Metric  {value:.2f} nm per true {'molecule' if weights == 'uniform' else 'photon'}"]
     for name, part in parts.items():
-        share = part / result.value if result.value > 0 else 0.0
+        share = part / value if value > 0 else 0.0
         bar = "#" * round(_BAR_WIDTH * share)
         lines.append(f"  {name:<9}  {part:>{width}.2f} nm  {100 * share:3.0f} %  {bar}".rstrip())
-    lines.append(_sentence(result.value, parts))
+    lines.append(_sentence(value, parts))
     return "\n".join(lines)
 
 

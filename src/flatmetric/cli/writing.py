@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -47,3 +48,15 @@ def write_text(text: str, path: Path) -> None:
     """A text file that appears whole or not at all."""
     with whole_file(path) as unfinished:
         unfinished.write_text(text, encoding="utf-8")
+
+
+def write_columns(columns: Mapping[str, Any], target: str) -> None:
+    """Columns as CSV, to a file or standard output; what is missing is an empty cell."""
+    import pandas as pd
+
+    table = pd.DataFrame(dict(columns))
+    if target == STANDARD_OUTPUT:
+        sys.stdout.write(table.to_csv(index=False))
+        return
+    with whole_file(Path(target)) as unfinished:
+        table.to_csv(unfinished, index=False)
