@@ -11,24 +11,24 @@
 
 namespace flatmetric {
 
-// Equal cells over the common box of two point sets, a few points of the first in each. Good for points that are spread
-// evenly; `crowded` tells when they are not.
+// Equal cells over a box.
 template <int D>
-class Cells {
-public:
-    static constexpr int kRings = 4;         // of cells around a point that are searched
-    static constexpr Index kCrowd = 64;      // points in one cell that make trees the better choice
-    static constexpr double kPerCell = 2.0;  // points aimed at
+struct Lattice {
+    using Place = std::array<Index, D>;
 
-    void build(Points<D> points, const double* low, const double* high) {
-        points_ = points;
+    std::array<double, D> low{};
+    std::array<double, D> side{};
+    std::array<Index, D> count{};
+
+    // About `per_cell` of n evenly spread points in each cell.
+    static Lattice over(const double* low, const double* high, Index n, double per_cell) {
         // Axes along which all points lie within one cell do not count.
         std::array<bool, D> divided;
         divided.fill(true);
         double side = 0.0;
         for (bool again = true; again;) {
             again = false;
-            double volume = kPerCell / points.n;
+            double volume = per_cell / n;
             int axes = 0;
             for (int k = 0; k < D; ++k) {
                 if (!divided[k]) continue;
@@ -43,22 +43,74 @@ public:
                 }
             }
         }
-        std::size_t cells = 1;
+        Lattice lattice;
         for (int k = 0; k < D; ++k) {
-            low_[k] = low[k];
+            lattice.low[k] = low[k];
             const double extent = high[k] - low[k];
-            count_[k] = divided[k] ? static_cast<Index>(std::ceil(extent / side)) : 1;
-            side_[k] = extent > 0 ? extent / count_[k] : 1.0;
-            cells *= static_cast<std::size_t>(count_[k]);
+            lattice.count[k] = divided[k] ? static_cast<Index>(std::ceil(extent / side)) : 1;
+            lattice.side[k] = extent > 0 ? extent / lattice.count[k] : 1.0;
         }
-        begin_.assign(cells + 1, 0);
+        return lattice;
+    }
+
+    std::size_t cells() const {
+        std::size_t product = 1;
+        for (const Index c : count) product *= static_cast<std::size_t>(c);
+        return product;
+    }
+
+    Place place(const double* p) const {
+        Place at;
+        for (int k = 0; k < D; ++k) at[k] = static_cast<Index>(std::clamp(std::floor((p[k] - low[k]) / side[k]), 0.0, count[k] - 1.0));
+        return at;
+    }
+
+    // Cells that follow each other along the first axis have consecutive numbers.
+    std::size_t number(const Place& at) const {
+        std::size_t cell = 0;
+        for (int k = D - 1; k >= 0; --k) cell = cell * static_cast<std::size_t>(count[k]) + static_cast<std::size_t>(at[k]);
+        return cell;
+    }
+
+    Place place_of(std::size_t cell) const {
+        Place at;
+        for (int k = 0; k < D; ++k) {
+            at[k] = static_cast<Index>(cell % static_cast<std::size_t>(count[k]));
+            cell /= static_cast<std::size_t>(count[k]);
+        }
+        return at;
+    }
+
+    // Every point closer to q than this lies within `rings` rings of cells around q's own.
+    double seen(const double* q, const Place& here, int rings) const {
+        double margin = std::numeric_limits<double>::infinity();
+        for (int k = 0; k < D; ++k) {
+            if (count[k] == 1) continue;  // no wall to look behind
+            const double inside = q[k] - low[k] - here[k] * side[k];
+            margin = std::min(margin, std::max(0.0, std::min(inside, side[k] - inside)) + rings * side[k]);
+        }
+        return margin * kSafety;
+    }
+
+    static constexpr double kSafety = 1.0 - 1e-9;  // for the rounding of a cell's walls
+};
+
+// The points of one set in the order of their cells.
+template <int D>
+class CellPoints {
+public:
+    using Place = typename Lattice<D>::Place;
+
+    void build(Points<D> points, const Lattice<D>& lattice) {
+        lattice_ = lattice;
         std::vector<std::size_t> cell(points.n);
+        begin_.assign(lattice.cells() + 1, 0);
         for (Index i = 0; i < points.n; ++i) {
-            cell[i] = flat(place(points[i]));
+            cell[i] = lattice.number(lattice.place(points[i]));
             ++begin_[cell[i] + 1];
         }
         most_ = *std::max_element(begin_.begin(), begin_.end());
-        for (std::size_t c = 0; c < cells; ++c) begin_[c + 1] += begin_[c];
+        for (std::size_t c = 0; c + 1 < begin_.size(); ++c) begin_[c + 1] += begin_[c];
         coords_.resize(static_cast<std::size_t>(points.n) * D);
         original_.resize(points.n);
         std::vector<Index> next(begin_.begin(), begin_.end() - 1);
@@ -69,95 +121,76 @@ public:
         }
     }
 
-    bool crowded() const { return most_ > kCrowd; }
-    Points<D> points() const { return {coords_.data(), points_.n, D}; }  // cell by cell
+    Index most() const { return most_; }  // points in one cell
+    Index begin(std::size_t cell) const { return begin_[cell]; }
+    Index end(std::size_t cell) const { return begin_[cell + 1]; }
+    const double* operator[](Index i) const { return coords_.data() + static_cast<std::size_t>(i) * D; }
     Index original(Index i) const { return original_[i]; }
 
-    // Squared distance from q to the nearest point; negative when the nearest cells do not decide it.
-    double least_squared(const double* q) const {
-        const Place here = place(q);
+    // Squared distance from q to the nearest point in its own cell, at `here`, and those that touch it. Its own row of cells
+    // comes first, so that most other rows turn out to be too far away.
+    double least_around(const double* q, const Place& here) const {
         double least = std::numeric_limits<double>::infinity();
-        double margin = std::numeric_limits<double>::infinity();  // from q to the walls of its cell
-        for (int k = 0; k < D; ++k) {
-            if (count_[k] == 1) continue;  // no wall to look behind
-            const double inside = q[k] - low_[k] - here[k] * side_[k];
-            margin = std::min(margin, std::min(inside, side_[k] - inside));
+        const Index first = std::max<Index>(here[0] - 1, 0);
+        const std::size_t width = static_cast<std::size_t>(std::min<Index>(here[0] + 1, lattice_.count[0] - 1) - first);
+        Place start = here;
+        start[0] = first;
+        const std::size_t own = lattice_.number(start);
+        look(own, width, q, least);
+        double below[D];  // squared distances to the neighbours along an axis; infinite where there are none
+        double above[D];
+        for (int k = 1; k < D; ++k) {
+            const double inside = q[k] - lattice_.low[k] - here[k] * lattice_.side[k];
+            below[k] = here[k] > 0 ? squared_gap(inside) : std::numeric_limits<double>::infinity();
+            above[k] = here[k] + 1 < lattice_.count[k] ? squared_gap(lattice_.side[k] - inside) : std::numeric_limits<double>::infinity();
         }
-        double narrowest = std::numeric_limits<double>::infinity();
-        for (int k = 0; k < D; ++k) {
-            if (count_[k] > 1) narrowest = std::min(narrowest, side_[k]);
+        const std::size_t row = static_cast<std::size_t>(lattice_.count[0]);
+        if (below[1] < least) look(own - row, width, q, least);
+        if (above[1] < least) look(own + row, width, q, least);
+        if constexpr (D == 3) {
+            const std::size_t plane = row * static_cast<std::size_t>(lattice_.count[1]);
+            if (below[2] < least) {
+                look(own - plane, width, q, least);
+                if (below[2] + below[1] < least) look(own - plane - row, width, q, least);
+                if (below[2] + above[1] < least) look(own - plane + row, width, q, least);
+            }
+            if (above[2] < least) {
+                look(own + plane, width, q, least);
+                if (above[2] + below[1] < least) look(own + plane - row, width, q, least);
+                if (above[2] + above[1] < least) look(own + plane + row, width, q, least);
+            }
         }
-        for (int ring = 0; ring <= kRings; ++ring) {
-            visit(here, ring, q, least);
-            const double seen = std::max(0.0, margin) + (ring == 0 ? 0.0 : ring * narrowest);
-            if (least <= seen * seen * kSafety) return least;
+        return least;
+    }
+
+    // Calls use(first, end) for the points of each row of cells within `rings` rings around a place.
+    template <class Use>
+    void rows_around(const Place& here, int rings, const Use& use) const {
+        Place at = here;
+        const Index first = std::max<Index>(here[0] - rings, 0);
+        const Index last = std::min<Index>(here[0] + rings, lattice_.count[0] - 1);
+        const Index low_z = D == 3 ? std::max<Index>(here[D - 1] - rings, 0) : 0;
+        const Index high_z = D == 3 ? std::min<Index>(here[D - 1] + rings, lattice_.count[D - 1] - 1) : 0;
+        for (Index z = low_z; z <= high_z; ++z) {
+            if constexpr (D == 3) at[2] = z;
+            for (Index y = std::max<Index>(here[1] - rings, 0); y <= std::min<Index>(here[1] + rings, lattice_.count[1] - 1); ++y) {
+                at[1] = y;
+                at[0] = first;
+                const std::size_t cell = lattice_.number(at);
+                use(begin_[cell], begin_[cell + static_cast<std::size_t>(last - first) + 1]);
+            }
         }
-        return -1.0;
     }
 
 private:
-    static constexpr double kSafety = 1.0 - 1e-9;  // for the rounding of a cell's walls
-    using Place = std::array<Index, D>;
+    static double squared_gap(double gap) { return gap > 0 ? gap * gap * Lattice<D>::kSafety : 0.0; }
 
-    Place place(const double* p) const {
-        Place at;
-        for (int k = 0; k < D; ++k) {
-            at[k] = static_cast<Index>(std::clamp(std::floor((p[k] - low_[k]) / side_[k]), 0.0, count_[k] - 1.0));
-        }
-        return at;
+    void look(std::size_t cell, std::size_t width, const double* q, double& least) const {
+        const Index end = begin_[cell + width + 1];
+        for (Index i = begin_[cell]; i < end; ++i) least = std::min(least, squared_distance<D>(q, (*this)[i], D));
     }
 
-    std::size_t flat(const Place& at) const {
-        std::size_t cell = 0;
-        for (int k = D - 1; k >= 0; --k) cell = cell * static_cast<std::size_t>(count_[k]) + static_cast<std::size_t>(at[k]);
-        return cell;
-    }
-
-    // The cells whose largest offset along an axis is exactly `ring`.
-    void visit(const Place& here, int ring, const double* q, double& least) const {
-        Place at = here;
-        if constexpr (D == 2) {
-            rows(here, at, ring, true, q, least);
-        } else {
-            for (int dz = -ring; dz <= ring; ++dz) {
-                at[2] = here[2] + dz;
-                if (at[2] < 0 || at[2] >= count_[2]) continue;
-                rows(here, at, ring, std::abs(dz) < ring, q, least);
-            }
-        }
-    }
-
-    void rows(const Place& here, Place at, int ring, bool hollow, const double* q, double& least) const {
-        for (int dy = -ring; dy <= ring; ++dy) {
-            at[1] = here[1] + dy;
-            if (at[1] < 0 || at[1] >= count_[1]) continue;
-            const Index first = std::max<Index>(here[0] - ring, 0);
-            const Index last = std::min<Index>(here[0] + ring, count_[0] - 1);
-            if (!hollow || std::abs(dy) == ring) {
-                at[0] = first;
-                const std::size_t start = flat(at);
-                look(start, start + static_cast<std::size_t>(last - first), q, least);
-                continue;
-            }
-            for (const Index x : {here[0] - ring, here[0] + ring}) {
-                if (x < 0 || x >= count_[0]) continue;
-                at[0] = x;
-                look(flat(at), flat(at), q, least);
-            }
-        }
-    }
-
-    // Cells that follow each other along the first axis lie together in memory.
-    void look(std::size_t first, std::size_t last, const double* q, double& least) const {
-        for (Index i = begin_[first]; i < begin_[last + 1]; ++i) {
-            least = std::min(least, squared_distance<D>(q, coords_.data() + static_cast<std::size_t>(i) * D, D));
-        }
-    }
-
-    Points<D> points_;
-    std::array<double, D> low_{};
-    std::array<double, D> side_{};
-    std::array<Index, D> count_{};
+    Lattice<D> lattice_;
     Index most_ = 0;
     std::vector<Index> begin_;
     std::vector<double> coords_;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "along_x.hpp"
 #include "kdtree.hpp"
 #include "together.hpp"
 
@@ -15,6 +16,7 @@ namespace flatmetric {
 namespace {
 
 constexpr std::size_t kFramesAtATime = 64;
+constexpr std::size_t kPairsWorthSorting = 200;
 constexpr std::size_t kPairsWorthATree = std::size_t{1} << 16;
 
 struct Candidate {
@@ -40,7 +42,8 @@ bool operator<(Cost a, Cost b) { return a.left != b.left ? a.left < b.left : a.l
 // Works on one frame at a time and keeps its memory.
 class FrameMatcher {
 public:
-    FrameMatcher(int dim, Gate gate, MatchRule rule) : dim_(dim), gate_(gate), rule_(rule) {}
+    FrameMatcher(int dim, Gate gate, MatchRule rule)
+        : dim_(dim), gate_(gate), squared_gate_(gate.lateral * gate.lateral * (1 + 1e-9)), rule_(rule) {}
 
     // The rows of one frame; answers with pairs in order of truth.
     const std::vector<Candidate>& match(const double* truth, Index n, const double* pred, Index m, Interrupt& interrupt) {
@@ -61,7 +64,8 @@ private:
         const double dx = b[0] - a[0];
         const double dy = b[1] - a[1];
         double squared = dx * dx + dy * dy;
-        if (!(std::sqrt(squared) <= gate_.lateral)) return;
+        // Most pairs are far beyond the gate; the root decides only near it.
+        if (squared > squared_gate_ || !(std::sqrt(squared) <= gate_.lateral)) return;
         if (dim_ == 3) {
             const double dz = b[2] - a[2];
             if (!(std::abs(dz) <= gate_.axial)) return;
@@ -72,9 +76,18 @@ private:
 
     void list_candidates(const double* truth, Index n, const double* pred, Index m, Interrupt& interrupt) {
         candidates_.clear();
-        if (static_cast<std::size_t>(n) * static_cast<std::size_t>(m) <= kPairsWorthATree) {
+        const std::size_t pairs = static_cast<std::size_t>(n) * static_cast<std::size_t>(m);
+        if (pairs <= kPairsWorthSorting) {
             for (Index i = 0; i < n; ++i) {
                 for (Index j = 0; j < m; ++j) consider(truth + i * dim_, pred + j * dim_, i, j);
+            }
+            return;
+        }
+        if (pairs <= kPairsWorthATree) {
+            if (dim_ == 2) {
+                list_along_x(truth_along_2_, pred_along_2_, truth, n, pred, m);
+            } else {
+                list_along_x(truth_along_3_, pred_along_3_, truth, n, pred, m);
             }
             return;
         }
@@ -90,6 +103,21 @@ private:
             for (const Neighbour& neighbour : near_) {
                 const Index j = tree_.original(neighbour.point);
                 consider(point, pred + static_cast<std::size_t>(j) * dim_, i, j);
+            }
+        }
+    }
+
+    template <int D>
+    void list_along_x(AlongX<D>& truth_along, AlongX<D>& pred_along, const double* truth, Index n, const double* pred, Index m) {
+        truth_along.sort(truth, n);
+        pred_along.sort(pred, m);
+        const double reach = gate_.lateral * (1 + 1e-9);
+        Index first = 0;
+        for (Index i = 0; i < n; ++i) {
+            const auto& here = truth_along[i];
+            while (first < m && pred_along[first].c[0] < here.c[0] - reach) ++first;
+            for (Index j = first; j < m && pred_along[j].c[0] <= here.c[0] + reach; ++j) {
+                consider(here.c, pred_along[j].c, here.id, pred_along[j].id);
             }
         }
     }
@@ -222,11 +250,16 @@ private:
 
     int dim_;
     Gate gate_;
+    double squared_gate_;
     MatchRule rule_;
     std::vector<Candidate> candidates_;
     std::vector<Candidate> matched_;
     std::vector<char> truth_taken_;
     std::vector<char> pred_taken_;
+    AlongX<2> truth_along_2_;
+    AlongX<2> pred_along_2_;
+    AlongX<3> truth_along_3_;
+    AlongX<3> pred_along_3_;
     std::vector<double> lateral_;
     KdTree<2> tree_;
     std::vector<Neighbour> near_;

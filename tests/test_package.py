@@ -7,17 +7,20 @@ import doctest
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+
+import flatmetric as fm
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "flatmetric"
 
 # Imports go down only: a module may import from its own layer's package and from lower layers.
 LAYERS = [
-    *("_core", "errors", "output", "result", "arguments", "reference", "transport", "localizations", "formats"),
-    *("inspection", "protocol", "metrics", "comparison", "scoring", "explanations", "", "cli", "__main__"),
+    *("version", "_core", "errors", "output", "result", "arguments", "reference", "transport", "localizations"),
+    *("formats", "inspection", "protocol", "metrics", "comparison", "scoring", "explanations", "", "cli", "__main__"),
 ]
 
 
@@ -57,6 +60,11 @@ def test_imports_go_down_only(path: Path) -> None:
 def test_only_the_binding_knows_python(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert (path.name == "binding.cpp") == bool(re.search(r"nanobind|\bPy[A-Z_]", text))
+
+
+def test_the_version_is_that_of_the_project() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["version"] == fm.__version__
 
 
 def test_import_is_fast() -> None:

@@ -1,7 +1,5 @@
 """Exact, fast and honest scoring of point localizations by the Flat Metric."""
 
-from importlib.metadata import version as _version
-
 from flatmetric.errors import InputError, ReadWarning
 from flatmetric.formats import read
 from flatmetric.localizations import Localizations, Provenance
@@ -9,6 +7,7 @@ from flatmetric.protocol import Protocol
 from flatmetric.result import FlatResult, FrameParts, Pairs
 from flatmetric.scoring import Score, score
 from flatmetric.transport import flat_metric
+from flatmetric.version import __version__
 
 __all__ = [
     "FlatResult",
@@ -25,5 +24,3 @@ __all__ = [
     "read",
     "score",
 ]
-
-__version__ = _version("flatmetric")

@@ -321,9 +321,7 @@ def _bin(
     here = truth_bin[matches.truth] == k
     rows = matches.truth[here], matches.pred[here]
     tp = len(rows[0])
-    photons = [
-        None if t.photons is None else t.photons[r] for t, r in zip((compared.truth, compared.pred), rows, strict=True)
-    ]
+    true_photons, found_photons = compared.truth.photons, compared.pred.photons
     challenge = challenge_score(
         Counts(tp, int(found.sum()) - tp, int(true.sum()) - tp),
         errors_of(compared.truth, compared.pred, *rows),

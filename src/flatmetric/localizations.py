@@ -87,6 +87,7 @@ class Localizations:
     id: IntArray | None = None
     channel: IntArray | None = None
     provenance: Provenance = dataclasses.field(default_factory=Provenance)
+    _points: dict[int, FloatArray] = dataclasses.field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         rows = len(np.atleast_1d(np.asarray(self.frame)))
@@ -155,18 +156,23 @@ class Localizations:
         return {name: getattr(self, name) for name in COLUMNS if getattr(self, name) is not None}
 
     def points(self, dim: int) -> FloatArray:
-        """Positions in nm as a (rows, dim) array, `dim` 2 or 3.
+        """Positions in nm as a read-only (rows, dim) array, `dim` 2 or 3.
 
         Examples
         --------
         >>> Localizations(frame=[1], x=[3.0], y=[4.0]).points(2)
         array([[3., 4.]])
         """
-        if dim == 2:
-            return np.column_stack((self.x, self.y))
-        if dim == 3:
-            return np.column_stack((self.x, self.y, self._depth()))
-        raise InputError(f"dim is {dim!r}; give 2 or 3")
+        if dim not in (2, 3):
+            raise InputError(f"dim is {dim!r}; give 2 or 3")
+        if dim not in self._points:
+            points = np.empty((len(self), dim))
+            points[:, 0], points[:, 1] = self.x, self.y
+            if dim == 3:
+                points[:, 2] = self._depth()
+            points.setflags(write=False)
+            self._points[dim] = points
+        return self._points[dim]
 
     @property
     def extent(self) -> dict[str, tuple[float, float]]:

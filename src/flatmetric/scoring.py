@@ -17,12 +17,13 @@ from flatmetric.metrics.challenge import ChallengeScore, Counts, challenge_score
 from flatmetric.metrics.gospa import Gospa, Ospa, assign, checked_order, gospa_and_ospa
 from flatmetric.metrics.images import ImageScore, image_score
 from flatmetric.metrics.matching import Matches
-from flatmetric.metrics.molecules import MoleculeScore, molecule_numbers, molecule_score
+from flatmetric.metrics.molecules import MoleculeScore, molecule_numbers, molecule_score, undefined_molecules
 from flatmetric.metrics.rmsmd import Rmsmd, rmsmd
 from flatmetric.metrics.value import Undefined, Value, plain, reasons
 from flatmetric.protocol import Protocol
 from flatmetric.result import FlatResult, IntArray
 from flatmetric.transport import flat_metric
+from flatmetric.version import __version__
 
 Weights = Literal["uniform", "photons"]
 SCHEMA = "https://flatmetric.org/schema/score-1.json"
@@ -120,8 +121,6 @@ class Score:
         >>> score(t, t).to_dict()["flat_metric"]["value"]
         0.0
         """
-        from importlib.metadata import version
-
         parts = {name: plain(result) for name, result in self.parts().items()}
         parts["challenge"] |= {
             "photon_threshold": self.compared.photon_threshold,
@@ -130,7 +129,7 @@ class Score:
         }
         return {
             "schema": SCHEMA,
-            "version": version("flatmetric"),
+            "version": __version__,
             "inputs": {"truth": _input(self.compared.truth), "pred": _input(self.compared.pred)},
             "lam_nm": self.lam,
             "dim": self.dim,
@@ -356,12 +355,15 @@ def _flat_score(flat: FlatResult | None, truth: Localizations, weights: Weights)
 def _molecules(
     kept: Localizations, rows: IntArray, counted: Matches, errors: Any, dim: int, all_rows: int
 ) -> MoleculeScore:
+    molecules = molecule_numbers(kept)
+    if molecules is None:
+        return undefined_molecules("the truth has no ids")
     place = counted.truth
     if len(rows) != all_rows:
         where = np.full(all_rows, -1, dtype=np.int64)
         where[rows] = np.arange(len(rows))
         place = where[counted.truth]
-    return molecule_score(molecule_numbers(kept), place, errors, dim=dim)
+    return molecule_score(molecules, place, errors, dim=dim)
 
 
 def _gospa(
@@ -407,7 +409,7 @@ def _warn_of_frames(compared: Compared, flat: FlatResult | None, said: list[str]
         true, found = compared.truth.frame, compared.pred.frame
         said.append(
             f"no frame has both molecules and detections: the truth has frames {true.min()} to {true.max()}, "
-            f"the result {found.min()} to {found.max()}; probably one of them counts its frames differently (--frame-base)"
+            f"the result {found.min()} to {found.max()}; probably one counts its frames differently (--frame-base)"
         )
     for table, side in ((compared.truth, "truth"), (compared.pred, "result")):
         if len(table) and table.frame.min() < 1:

@@ -85,7 +85,8 @@ def _precision(score: Score, notes: _Footnotes) -> list[str]:
 def _others(score: Score, notes: _Footnotes) -> list[str]:
     m, r, g, o = score.molecules, score.rmsmd, score.gospa, score.ospa
     lines = [
-        f"  molecules  found {m.tp}  missed {m.fn}  recall {notes.show(m.recall, '.3f')}  "
+        f"  molecules  found {notes.show(m.tp, 'd')}  missed {notes.show(m.fn, 'd')}  "
+        f"recall {notes.show(m.recall, '.3f')}  "
         f"RMSE {notes.show(m.rmse_xy, '.2f')} nm  seen in {notes.show(m.detection_ratio, '.1%')} of their frames",
         f"  RMSMD      per frame {notes.show(r.per_frame, '.2f')} nm  whole set {notes.show(r.whole_set, '.2f')} nm",
         f"  GOSPA      {g.value:.6g} nm (p {g.p:g}, c {g.c:g} nm)   OSPA {notes.show(o.value, '.2f')} nm   "

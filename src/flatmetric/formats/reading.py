@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -140,9 +141,12 @@ def read_file(path: Path, options: ReadOptions, on_bytes: Callable[[int, int], N
     source = Source(path, on_bytes)
     candidate = Candidate(source, TextHead(source))
     chosen, reason = _choose(candidate, options)
-    provenance = Provenance(file=source.name, sha256=source.sha256, format=chosen.name, reason=reason)
-    with np.errstate(all="ignore"):  # numbers that overflow or are none are looked for, and named
-        return to_localizations(chosen.read(candidate, options), options, provenance)
+    # Numbers that overflow or are none are looked for, and named. The hash is taken meanwhile.
+    with np.errstate(all="ignore"), ThreadPoolExecutor(1) as aside:
+        hashed = aside.submit(lambda: source.sha256)
+        native = chosen.read(candidate, options)
+        provenance = Provenance(file=source.name, sha256=hashed.result(), format=chosen.name, reason=reason)
+        return to_localizations(native, options, provenance)
 
 
 def format_named(name: str) -> Format:

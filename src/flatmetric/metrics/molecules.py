@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,8 +17,8 @@ from flatmetric.result import FloatArray, IntArray
 class MoleculeScore:
     """Molecules found at least once, and how well their mean position is known. Lengths in nm."""
 
-    tp: int
-    fn: int
+    tp: int | Undefined
+    fn: int | Undefined
     recall: Value
     rmse_xy: Value
     rmse_z: Value
@@ -28,23 +29,32 @@ class MoleculeScore:
     detection_ratio: Value
 
 
-def molecule_numbers(truth: Localizations) -> IntArray:
-    """A number from 0 for the molecule of each row: rows of one id, or without ids of one position, belong together.
+def molecule_numbers(truth: Localizations) -> IntArray | None:
+    """A number from 0 for the molecule of each row: rows of one id belong together. None without ids.
 
     Examples
     --------
-    >>> molecule_numbers(Localizations(frame=[1, 2, 3], x=[0.0, 5.0, 0.0], y=[0.0, 0.0, 0.0])).tolist()
-    [0, 1, 0]
+    >>> molecule_numbers(Localizations(frame=[1, 2, 3], x=[0.0, 5.0, 0.0], y=[0.0, 0.0, 0.0], id=[7, 9, 7])).tolist()
+    [0, 2, 0]
     """
-    if truth.id is not None:
-        return np.unique(truth.id, return_inverse=True)[1].reshape(-1)
-    depth = np.zeros(len(truth)) if truth.z is None else truth.z
-    order = np.lexsort((depth, truth.y, truth.x))
-    places = np.column_stack((truth.x, truth.y, depth))[order]
-    new = np.r_[False, (places[1:] != places[:-1]).any(axis=1)] if len(places) else np.zeros(0, dtype=bool)
-    numbers = np.empty(len(truth), dtype=np.int64)
-    numbers[order] = np.cumsum(new)
-    return numbers
+    if truth.id is None or len(truth) == 0:
+        return truth.id
+    low, high = int(truth.id.min()), int(truth.id.max())
+    if high - low < 4 * len(truth):  # gaps cost less than sorting
+        return truth.id - low
+    return np.unique(truth.id, return_inverse=True)[1].reshape(-1)
+
+
+def undefined_molecules(reason: str) -> MoleculeScore:
+    """What stands where molecules can't be told apart.
+
+    Examples
+    --------
+    >>> undefined_molecules("the truth has no ids").recall
+    Undefined(reason='the truth has no ids')
+    """
+    fields = dataclasses.fields(MoleculeScore)
+    return MoleculeScore(**{field.name: Undefined(reason) for field in fields})
 
 
 def molecule_score(molecules: IntArray, matched_rows: IntArray, errors: FloatArray, *, dim: int) -> MoleculeScore:
