@@ -1,7 +1,9 @@
-"""Reading files: ours against pandas, on tables written for it."""
+"""Files read and scored: ours against pandas, on tables written for it."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tempfile
 import time
 import warnings
@@ -66,3 +68,31 @@ def read_twenty_million_rows() -> None:
                 file.write(rows)
         del rows
         ours(large)
+
+
+@contextmanager
+def truth_and_result() -> Iterator[tuple[Path, Path]]:
+    """A million molecules, and 0.9 million detections: most with small errors, some invented."""
+    truth = localizations(1_000_000)
+    rng = np.random.default_rng(1)
+    found = truth[rng.random(len(truth)) < 0.85].copy()
+    for axis, error in (("x", 15), ("y", 15), ("z", 40)):
+        found[axis] += rng.normal(0, error, len(found))
+    invented = localizations(900_000 - len(found), seed=2)
+    result = pd.concat([found, invented]).sort_values("frame", kind="stable")
+    with written(truth, 4) as truth_path, written(result, 4) as result_path:
+        yield truth_path, result_path
+
+
+def score_command(truth: Path, result: Path) -> float:
+    """Seconds of the command, from its start to its end."""
+    command = [sys.executable, "-m", "flatmetric", "score", str(truth), str(result), "--json", "-"]
+    start = time.perf_counter()
+    subprocess.run(command, capture_output=True, check=True)
+    return time.perf_counter() - start
+
+
+def score_in_process() -> None:
+    with truth_and_result() as (truth, result), warnings.catch_warnings():
+        warnings.simplefilter("ignore", fm.ReadWarning)
+        fm.score(fm.read(truth), fm.read(result))

@@ -89,12 +89,20 @@ def test_readme_shows_what_the_demo_prints() -> None:
     assert printed.strip() in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
+def test_readme_shows_what_score_prints() -> None:
+    files = [f"src/flatmetric/data/demo_{name}.csv" for name in ("truth", "result")]
+    command = [sys.executable, "-m", "flatmetric", "score", *files]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+    assert printed.strip() in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 def test_readme_shows_the_table_of_the_last_benchmark() -> None:
     table = (ROOT / "benchmarks" / "results" / "table.md").read_text(encoding="utf-8")
     assert table.strip() in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", ["README.md"])
-def test_examples_of_the_documentation_run(page: str) -> None:
+def test_examples_of_the_documentation_run(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
     failures, tests = doctest.testfile(str(ROOT / page), module_relative=False)
     assert tests > 0 and failures == 0

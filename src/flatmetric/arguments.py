@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flatmetric import _core
+from flatmetric.errors import InputError
 from flatmetric.result import FloatArray, IntArray
 
 # Squares and products of lengths and masses within this range neither overflow nor vanish.
@@ -46,7 +47,7 @@ def point_sets(
     _both_or_neither(truth_weights, pred_weights, "weights")
     _both_or_neither(truth_frames, pred_frames, "frames")
     if truth_weights is None and len(truth_coords) == 0:
-        raise ValueError(
+        raise InputError(
             "truth is empty, and the weights 1/n of its n points are undefined; give truth_weights and pred_weights"
         )
     return (
@@ -72,17 +73,17 @@ def positive_length(value: float, name: str) -> float:
     except OverflowError:
         length = -math.inf if value < 0 else LARGEST * 10
     if math.isnan(length) or length <= 0:
-        raise ValueError(f"{name} is {length:g}; give a positive length in nm, or math.inf")
+        raise InputError(f"{name} is {length:g}; give a positive length in nm, or math.inf")
     if not math.isinf(length) and not SMALLEST_LAM <= length <= LARGEST:
-        raise ValueError(
+        raise InputError(
             f"{name} is {length:g}; give a length between {SMALLEST_LAM:g} and {LARGEST:g} nm, or math.inf"
         )
     return length
 
 
-def unequal_masses(what: str, truth: float, pred: float, where: str = "") -> ValueError:
+def unequal_masses(what: str, truth: float, pred: float, where: str = "") -> InputError:
     """The error for an infinite lam (nm) between different masses, or counts of points."""
-    return ValueError(
+    return InputError(
         f"lam is {math.inf}, which needs equal masses, but truth has {what} {truth:.17g} and pred {pred:.17g}{where}; "
         "give a finite lam or equal masses"
     )
@@ -97,17 +98,17 @@ def thread_count(threads: int | None) -> int:
     if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)):
         raise TypeError(f"threads is {threads!r}; give a whole number of at least 1, or None for all cores")
     if threads < 1:
-        raise ValueError(f"threads is {threads}; give at least 1, or None for all cores")
+        raise InputError(f"threads is {threads}; give at least 1, or None for all cores")
     return min(int(threads), MOST_THREADS)
 
 
 def _as_array(value: Any, name: str, what: str) -> npt.NDArray[Any]:
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-        raise ValueError(f"{name} has masked entries; drop those rows or fill them")
+        raise InputError(f"{name} has masked entries; drop those rows or fill them")
     try:
         return np.asarray(value)
     except ValueError as error:
-        raise ValueError(f"{name} has rows of different lengths; give {what}") from error
+        raise InputError(f"{name} has rows of different lengths; give {what}") from error
 
 
 def _as_floats(array: npt.NDArray[Any], name: str, what: str) -> FloatArray:
@@ -123,11 +124,11 @@ def _coordinates(value: Any, name: str) -> FloatArray:
         array = array.reshape(0, 0)
     if array.ndim != 2:
         hint = f"; for n points on a line use {name}.reshape(-1, 1)" if array.ndim == 1 else ""
-        raise ValueError(f"{name} has shape {array.shape}; give {what}{hint}")
+        raise InputError(f"{name} has shape {array.shape}; give {what}{hint}")
     if array.shape[1] == 0 and len(array) > 0:
-        raise ValueError(f"{name} has shape {array.shape}; points need at least one coordinate")
+        raise InputError(f"{name} has shape {array.shape}; points need at least one coordinate")
     if len(array) > _core.MAX_POINTS:
-        raise ValueError(
+        raise InputError(
             f"{name} has {len(array)} points; at most {_core.MAX_POINTS} fit one call, so split it by frames"
         )
     coordinates = _as_floats(array, name, what)
@@ -139,7 +140,7 @@ def _refuse_beyond(array: FloatArray, low: float, high: float, name: str, rule: 
     if array.size == 0 or (array.min() >= low and array.max() <= high):
         return
     at = tuple(int(k) for k in np.argwhere(~((array >= low) & (array <= high)))[0])
-    raise ValueError(f"{name}[{', '.join(map(str, at))}] is {array[at]:g}; {rule}: drop or mend that row")
+    raise InputError(f"{name}[{', '.join(map(str, at))}] is {array[at]:g}; {rule}: drop or mend that row")
 
 
 def _same_dimension(truth: FloatArray, pred: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -149,7 +150,7 @@ def _same_dimension(truth: FloatArray, pred: FloatArray) -> tuple[FloatArray, Fl
     if pred.shape == (0, 0):
         pred = pred.reshape(0, truth.shape[1])
     if truth.shape[1] != pred.shape[1]:
-        raise ValueError(
+        raise InputError(
             f"truth has {truth.shape[1]} coordinates for each point and pred has {pred.shape[1]}; give both the same"
         )
     return truth, pred
@@ -159,10 +160,10 @@ def _axis_scale(value: Any, dimension: int) -> FloatArray:
     what = "one positive factor for each coordinate"
     scale = _as_floats(_as_array(value, "axis_scale", what), "axis_scale", what)
     if scale.shape != (dimension,):
-        raise ValueError(f"axis_scale has shape {scale.shape}; give one factor for each of the {dimension} coordinates")
+        raise InputError(f"axis_scale has shape {scale.shape}; give one factor for each of the {dimension} coordinates")
     for axis, factor in enumerate(scale):
         if not 0 < factor <= LARGEST:
-            raise ValueError(f"axis_scale[{axis}] is {factor:g}; give a positive factor of at most {LARGEST:g}")
+            raise InputError(f"axis_scale[{axis}] is {factor:g}; give a positive factor of at most {LARGEST:g}")
     return scale
 
 
@@ -175,7 +176,7 @@ def _scaled(coordinates: FloatArray, scale: FloatArray, name: str) -> FloatArray
 def _both_or_neither(truth: Any, pred: Any, what: str) -> None:
     if (truth is None) != (pred is None):
         given, missing = ("pred", "truth") if truth is None else ("truth", "pred")
-        raise ValueError(f"{given}_{what} is given but {missing}_{what} is not; give both or neither")
+        raise InputError(f"{given}_{what} is given but {missing}_{what} is not; give both or neither")
 
 
 def _weights(value: Any, name: str, n: int) -> FloatArray | None:
@@ -184,7 +185,7 @@ def _weights(value: Any, name: str, n: int) -> FloatArray | None:
     what = "one weight for each point"
     array = _as_array(value, name, what)
     if array.shape != (n,):
-        raise ValueError(f"{name} has shape {array.shape} but there are {n} points; give {what}")
+        raise InputError(f"{name} has shape {array.shape} but there are {n} points; give {what}")
     weights = _as_floats(array, name, what)
     _refuse_beyond(weights, 0.0, LARGEST, name, f"weights must be finite, not negative and within {LARGEST:g}")
     return weights
@@ -196,12 +197,12 @@ def _frames(value: Any, name: str, n: int) -> IntArray | None:
     what = "one frame number for each point"
     array = _as_array(value, name, what)
     if array.shape != (n,):
-        raise ValueError(f"{name} has shape {array.shape} but there are {n} points; give {what}")
+        raise InputError(f"{name} has shape {array.shape} but there are {n} points; give {what}")
     if array.size == 0:
         return np.zeros(0, dtype=np.int64)
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name} holds {array.dtype}, not integers; convert it, e.g. {name}.astype(np.int64)")
     if array.dtype.kind == "u" and array.max() > np.iinfo(np.int64).max:
         at = int(np.argmax(array))
-        raise ValueError(f"{name}[{at}] is {array[at]}; frame numbers must fit 64-bit signed integers")
+        raise InputError(f"{name}[{at}] is {array[at]}; frame numbers must fit 64-bit signed integers")
     return np.ascontiguousarray(array, dtype=np.int64)

@@ -37,10 +37,14 @@ def score_text(score: Score) -> str:
     if not isinstance(flat.value, Undefined):
         lines.append(
             f"  frame mean of the Flat Metric {notes.show(flat.frame_mean, '.2f')} nm; frames without truth "
-            f"{flat.frames_without_truth}; proved to {notes.show(flat.gap, '.1g')} nm"
+            f"{flat.frames_without_truth}; proved to {_size(flat.gap):.1g} nm"
         )
     lines += [f"  [{k}] {reason}" for k, reason in enumerate(notes.reasons, 1)]
     return "\n".join(lines)
+
+
+def _size(value: Value) -> float:
+    return 0.0 if isinstance(value, Undefined) else abs(value)
 
 
 def _rules(score: Score) -> str:
@@ -84,10 +88,14 @@ def _precision(score: Score, notes: _Footnotes) -> list[str]:
 
 def _others(score: Score, notes: _Footnotes) -> list[str]:
     m, r, g, o = score.molecules, score.rmsmd, score.gospa, score.ospa
+    molecules = notes.show(m.tp, "d")
+    if not isinstance(m.tp, Undefined):
+        molecules = (
+            f"found {molecules}  missed {m.fn}  recall {notes.show(m.recall, '.3f')}  RMSE {notes.show(m.rmse_xy, '.2f')} nm  "
+            f"seen in {notes.show(m.detection_ratio, '.1%')} of their frames"
+        )
     lines = [
-        f"  molecules  found {notes.show(m.tp, 'd')}  missed {notes.show(m.fn, 'd')}  "
-        f"recall {notes.show(m.recall, '.3f')}  "
-        f"RMSE {notes.show(m.rmse_xy, '.2f')} nm  seen in {notes.show(m.detection_ratio, '.1%')} of their frames",
+        f"  molecules  {molecules}",
         f"  RMSMD      per frame {notes.show(r.per_frame, '.2f')} nm  whole set {notes.show(r.whole_set, '.2f')} nm",
         f"  GOSPA      {g.value:.6g} nm (p {g.p:g}, c {g.c:g} nm)   OSPA {notes.show(o.value, '.2f')} nm   "
         f"photons r {notes.show(score.challenge.photon_correlation, '.3f')}",
