@@ -91,7 +91,8 @@ def _others(score: Score, notes: _Footnotes) -> list[str]:
     molecules = notes.show(m.tp, "d")
     if not isinstance(m.tp, Undefined):
         molecules = (
-            f"found {molecules}  missed {m.fn}  recall {notes.show(m.recall, '.3f')}  RMSE {notes.show(m.rmse_xy, '.2f')} nm  "
+            f"found {molecules}  missed {m.fn}  recall {notes.show(m.recall, '.3f')}  "
+            f"RMSE {notes.show(m.rmse_xy, '.2f')} nm  "
             f"seen in {notes.show(m.detection_ratio, '.1%')} of their frames"
         )
     lines = [
