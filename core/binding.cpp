@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "curve.hpp"
 #include "frames.hpp"
 #include "matching.hpp"
 #include "nearest.hpp"
@@ -127,6 +128,23 @@ nb::tuple match(const Coords& truth, const Coords& pred, const std::optional<Fra
     return nb::make_tuple(to_numpy(std::move(matches.truth)), to_numpy(std::move(matches.pred)), to_numpy(std::move(matches.distance)));
 }
 
+nb::tuple follow(const Coords& truth, const Coords& pred, const std::optional<Masses>& truth_mass,
+                 const std::optional<Masses>& pred_mass, const std::optional<FrameNumbers>& truth_frame,
+                 const std::optional<FrameNumbers>& pred_frame, double lam_max, int threads) {
+    if (truth.shape(1) != pred.shape(1)) throw nb::value_error("both sides need the same dimension");
+    const Cloud truth_cloud = cloud(truth, truth_mass, truth_frame);
+    const Cloud pred_cloud = cloud(pred, pred_mass, pred_frame);
+    const int dim = static_cast<int>(truth.shape(1));
+    Curve curve;
+    try {
+        const nb::gil_scoped_release released;
+        curve = follow_lam(truth_cloud, pred_cloud, dim, lam_max, threads, python_wants_to_stop);
+    } catch (const Interrupted&) {
+        throw nb::python_error();
+    }
+    return nb::make_tuple(curve.slope_at_zero, to_numpy(std::move(curve.breakpoint)), to_numpy(std::move(curve.change)));
+}
+
 nb::tuple nearest(const Coords& truth, const Coords& pred, const std::optional<FrameNumbers>& truth_frame,
                   const std::optional<FrameNumbers>& pred_frame, int threads) {
     require_two_or_three(truth, pred);
@@ -174,6 +192,9 @@ NB_MODULE(_core, m) {
     m.def("solve", &solve, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_mass").none(), nb::arg("pred_mass").none(),
           nb::arg("truth_frame").none(), nb::arg("pred_frame").none(), nb::arg("lam"), nb::arg("divisor"), nb::arg("method"), nb::arg("threads"),
           "Flat Metric of every frame: parts, plan and potentials, for masses as given (None: 1), all divided by `divisor`.");
+    m.def("follow_lam", &follow, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_mass").none(), nb::arg("pred_mass").none(),
+          nb::arg("truth_frame").none(), nb::arg("pred_frame").none(), nb::arg("lam_max"), nb::arg("threads"),
+          "The Flat Metric for every lam, masses as given (None: 1): slope at 0, breakpoints in no order, changes of slope.");
     m.def("match", &match, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_frame").none(), nb::arg("pred_frame").none(),
           nb::arg("lateral"), nb::arg("axial"), nb::arg("greedy"), nb::arg("power"), nb::arg("price"), nb::arg("threads"),
           "One-to-one matching in every frame: true rows, found rows, distances.");

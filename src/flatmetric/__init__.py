@@ -1,5 +1,6 @@
 """Exact, fast and honest scoring of point localizations by the Flat Metric."""
 
+from flatmetric.curve import FlatCurve, flat_curve
 from flatmetric.errors import InputError, ReadWarning
 from flatmetric.formats import read
 from flatmetric.localizations import Localizations, Provenance
@@ -10,6 +11,7 @@ from flatmetric.transport import flat_metric
 from flatmetric.version import __version__
 
 __all__ = [
+    "FlatCurve",
     "FlatResult",
     "FrameParts",
     "InputError",
@@ -20,6 +22,7 @@ __all__ = [
     "ReadWarning",
     "Score",
     "__version__",
+    "flat_curve",
     "flat_metric",
     "read",
     "score",

@@ -92,3 +92,13 @@ def nearest(
     pred_frame: npt.NDArray[np.int64] | None,
     threads: int,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
+def follow_lam(
+    truth: npt.NDArray[np.float64],
+    pred: npt.NDArray[np.float64],
+    truth_mass: npt.NDArray[np.float64] | None,
+    pred_mass: npt.NDArray[np.float64] | None,
+    truth_frame: npt.NDArray[np.int64] | None,
+    pred_frame: npt.NDArray[np.int64] | None,
+    lam_max: float,
+    threads: int,
+) -> tuple[float, npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...

@@ -1,0 +1,93 @@
+"""lam -> Flat Metric: against solves at many lam, and the shape that theory gives it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import flatmetric as fm
+
+
+def problem(seed: int) -> tuple[Any, Any, dict[str, Any]]:
+    rng = np.random.default_rng(seed)
+    n, m, dim = int(rng.integers(1, 25)), int(rng.integers(0, 25)), int(rng.integers(1, 5))
+    truth, pred = rng.uniform(0, 100, (n, dim)), rng.uniform(0, 100, (m, dim))
+    if seed % 3 == 0:
+        truth, pred = np.round(truth / 20), np.round(pred / 20)  # ties and coincident points
+    extra: dict[str, Any] = {}
+    if seed % 2:
+        extra |= {"truth_frames": rng.integers(1, 4, n), "pred_frames": rng.integers(1, 4, m)}
+    if seed % 5 == 0:
+        extra |= {"truth_weights": rng.lognormal(size=n), "pred_weights": rng.lognormal(size=m)}
+    return truth, pred, extra
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=150, deadline=None)
+def test_the_curve_is_every_solve(seed: int) -> None:
+    truth, pred, extra = problem(seed)
+    curve = fm.flat_curve(truth, pred, lam_max=60, **extra)
+    lams = np.concatenate((np.linspace(0.01, 60, 25), curve.lam[1:], (curve.lam[1:] + curve.lam[:-1]) / 2))
+    for lam in lams:
+        exact = fm.flat_metric(truth, pred, lam=lam, **extra)
+        assert curve(lam) == pytest.approx(exact.value, rel=1e-9, abs=1e-9)
+    assert curve.lam[0] == 0 and curve.value[0] == 0 and curve.lam[-1] == 60
+    assert (np.diff(curve.lam) > 0).all() and (np.diff(curve.slope) <= 1e-12).all() and (curve.slope >= -1e-12).all()
+
+
+def test_the_slope_is_the_mass_left() -> None:
+    truth, pred, _ = problem(7)
+    curve = fm.flat_curve(truth, pred, lam_max=80)
+    for k in range(len(curve.lam) - 1):
+        lam = (curve.lam[k] + curve.lam[k + 1]) / 2
+        plan = fm.flat_metric(truth, pred, lam=lam)
+        assert (plan.missed + plan.false) / lam == pytest.approx(curve.slope[k])
+
+
+def test_two_points_in_closed_form() -> None:
+    curve = fm.flat_curve([[0.0]], [[30.0]], lam_max=100, truth_weights=[0.85], pred_weights=[0.55])
+    np.testing.assert_allclose(curve.lam, [0, 15, 100])
+    np.testing.assert_allclose(curve.value, [0, 1.4 * 15, 1.4 * 15 + 0.3 * 85])
+
+
+def test_frames_add_up() -> None:
+    truth, pred, extra = problem(1)
+    whole = fm.flat_curve(truth, pred, lam_max=50, **extra)
+    total = np.zeros(20)
+    lams = np.linspace(1, 50, 20)
+    for frame in (1, 2, 3):
+        t, p = truth[extra["truth_frames"] == frame], pred[extra["pred_frames"] == frame]
+        ones: dict[str, Any] = {"truth_weights": np.ones(len(t)), "pred_weights": np.ones(len(p))}
+        total += fm.flat_curve(t.reshape(-1, truth.shape[1]), p.reshape(-1, truth.shape[1]), lam_max=50, **ones)(lams)
+    np.testing.assert_allclose(whole(lams), total / len(truth))
+
+
+def test_threads_change_no_bit() -> None:
+    rng = np.random.default_rng(3)
+    truth, pred = rng.uniform(0, 1000, (400, 2)), rng.uniform(0, 1000, (380, 2))
+    frames = {"truth_frames": rng.integers(1, 60, 400), "pred_frames": rng.integers(1, 60, 380)}
+    one, two = (fm.flat_curve(truth, pred, lam_max=200, threads=k, **frames) for k in (1, 2))
+    assert np.array_equal(one.lam, two.lam) and np.array_equal(one.value, two.value)
+
+
+def test_a_large_frame_splits_into_groups() -> None:
+    rng = np.random.default_rng(4)
+    truth, pred = rng.uniform(0, 20_000, (600, 2)), rng.uniform(0, 20_000, (500, 2))
+    curve = fm.flat_curve(truth, pred, lam_max=150)
+    for lam in (10, 77, 150):
+        assert curve(lam) == pytest.approx(fm.flat_metric(truth, pred, lam=lam).value)
+
+
+@pytest.mark.parametrize("lam_max", [0, -1, np.inf, np.nan])
+def test_bad_lam_max(lam_max: float) -> None:
+    with pytest.raises(fm.InputError, match="lam_max"):
+        fm.flat_curve([[0.0]], [[1.0]], lam_max=lam_max)
+
+
+def test_asking_beyond_the_curve() -> None:
+    with pytest.raises(fm.InputError, match="from lam 0 to 50 nm"):
+        fm.flat_curve([[0.0]], [[1.0]], lam_max=50)(60)
