@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from flatmetric import arguments
 from flatmetric.comparison import Compared, compare, counted_matches, dimension, rows_of
+from flatmetric.curve import FlatCurve, flat_curve
 from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations
 from flatmetric.metrics.challenge import ChallengeScore, Counts, challenge_score, errors_of
@@ -111,6 +112,29 @@ class Score:
             for name, result in self.parts().items()
             for field, reason in reasons(result).items()
         }
+
+    def curve(self, lam_max: float) -> FlatCurve:
+        """The Flat Metric of what was compared for every lam up to `lam_max`, nm.
+
+        Examples
+        --------
+        >>> t = Localizations(frame=[1], x=[0.0], y=[0.0])
+        >>> float(score(t, Localizations(frame=[1], x=[30.0], y=[40.0])).curve(250)(10))
+        20.0
+        """
+        truth = rows_of(self.compared.truth, self.compared.truth_counts)
+        pred = rows_of(self.compared.pred, self.compared.pred_counts)
+        if len(truth) == 0:
+            raise InputError(f"{_NO_TRUTH}, so there is no curve")
+        return flat_curve(
+            truth.points(self.dim),
+            pred.points(self.dim),
+            lam_max=lam_max,
+            truth_frames=truth.frame,
+            pred_frames=pred.frame,
+            axis_scale=self.axis_scale,
+            **_masses(truth, pred, self.weights),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, None where undefined: the JSON of `flatmetric score`.
@@ -292,12 +316,6 @@ def _flat_metric(
     scale: tuple[float, ...] | None,
     threads: int,
 ) -> FlatResult:
-    masses: dict[str, Any] = {}
-    if weights == "photons":
-        total = _photon_mass(truth, "truth").sum()
-        if total <= 0:
-            raise InputError("the true photons add up to 0; use uniform weights")
-        masses = {"truth_weights": truth.photons / total, "pred_weights": _photon_mass(pred, "pred") / total}
     try:
         return flat_metric(
             truth.points(dim),
@@ -307,10 +325,20 @@ def _flat_metric(
             pred_frames=pred.frame,
             axis_scale=scale,
             threads=threads,
-            **masses,
+            **_masses(truth, pred, weights),
         )
     except (TypeError, ValueError) as error:
         raise InputError(str(error)) from error
+
+
+def _masses(truth: Localizations, pred: Localizations, weights: Weights) -> dict[str, Any]:
+    """The weights for `flat_metric`: none, or the photons as shares of all true ones."""
+    if weights == "uniform":
+        return {}
+    true, found = _photon_mass(truth, "truth"), _photon_mass(pred, "pred")
+    if true.sum() <= 0:
+        raise InputError("the true photons add up to 0; use uniform weights")
+    return {"truth_weights": true / true.sum(), "pred_weights": found / true.sum()}
 
 
 def _photon_mass(table: Localizations, side: str) -> Any:

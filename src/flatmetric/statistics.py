@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -143,7 +144,8 @@ def metrics_of(sums: FloatArray, dim: int, alpha: tuple[float, float]) -> dict[s
 def block_length(sums: FrameSums) -> int:
     """How many frames in a row belong together: about the time over which the frames' costs stay correlated.
 
-    One plus twice the sum of the autocorrelations up to the first that is not significant, at most a tenth of the frames.
+    One plus twice the sum of the autocorrelations up to the first that is not significant, at most a tenth of the
+    frames.
 
     Examples
     --------
@@ -228,8 +230,8 @@ def confidence(
 ) -> Intervals:
     """Intervals of every metric that adds over frames, by a bootstrap of blocks of frames (percentiles).
 
-    `block` is the number of frames in a row that are drawn together, because molecules stay on; chosen from the data by
-    default. Same seed, same bits.
+    `block` is the number of frames in a row that are drawn together, because molecules stay on; chosen from the data
+    by default. Same seed, same bits.
 
     Examples
     --------
@@ -250,8 +252,8 @@ def confidence(
 class Pair:
     """The Flat Metric of `a` minus that of `b` on the same frames, nm: negative where `a` is better.
 
-    `p` is the share of sign changes of blocks of frames that make the difference as large; `p_holm` is corrected for the
-    number of pairs.
+    `p` is the share of sign changes of blocks of frames that make the difference as large; `p_holm` is corrected for
+    the number of pairs.
     """
 
     a: str
@@ -314,14 +316,20 @@ def compare(
     for i in range(len(ranked)):
         for j in range(i + 1, len(ranked)):
             ci = _percentiles(metrics[i]["flat_metric.value"] - metrics[j]["flat_metric.value"], level)
-            costs = [
-                tables[k][:, [_ADDED.index(part) for part in ("displaced", "missed", "false")]].sum(axis=1)
-                for k in (i, j)
-            ]
+            costs = [_cost(tables[k]) for k in (i, j)]
             difference = costs[0] - costs[1]
             p = sign_flip_p(difference, length, resamples, np.random.default_rng(seed + 1))
             pairs.append(Pair(names[i], names[j], float(difference.sum()), ci or (math.nan, math.nan), p, p))
     return Comparison(names, tuple(score for _, score in ranked), intervals, _holm(pairs))
+
+
+def _cost(table: FloatArray) -> FloatArray:
+    return sum((table[:, _ADDED.index(part)] for part in ("displaced", "missed", "false")), np.zeros(len(table)))
+
+
+def _rank(entry: tuple[str, Score]) -> tuple[float, str]:
+    flat = entry[1].flat_result
+    return (math.inf if flat is None else flat.value, entry[0])
 
 
 def _aligned(sums: Sequence[FrameSums]) -> tuple[IntArray, list[FloatArray]]:
@@ -364,7 +372,4 @@ def _holm(pairs: list[Pair]) -> tuple[Pair, ...]:
     for rank, k in enumerate(order):
         largest = max(largest, min(1.0, pairs[k].p * (len(pairs) - rank)))
         corrected[k] = largest
-    return tuple(
-        Pair(pair.a, pair.b, pair.difference, pair.ci, pair.p, p_holm)
-        for pair, p_holm in zip(pairs, corrected, strict=True)
-    )
+    return tuple(dataclasses.replace(pair, p_holm=p) for pair, p in zip(pairs, corrected, strict=True))

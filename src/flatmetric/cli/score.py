@@ -9,59 +9,51 @@ from typing import Annotated, Any
 
 import typer
 
-from flatmetric.cli import reading
+from flatmetric.cli import reading, rules
 from flatmetric.cli.score_text import bins_text, score_text
 from flatmetric.cli.writing import JsonOption, refuse_outputs, write_columns, write_json
+from flatmetric.curve import FlatCurve
 from flatmetric.errors import InputError
 from flatmetric.explanations import Bin, by, per_frame, per_molecule
 from flatmetric.metrics.value import plain
-from flatmetric.protocol import Protocol, field_of_view, read_wobble
 from flatmetric.scoring import score as score_tables
+from flatmetric.statistics import RESAMPLES, confidence
 
-_READING = "Reading the result"
 _TRUTH = "Reading the truth"
-_RULES = "Rules"
-_FLAT = "Flat Metric and others"
 _OUTPUT = "Output"
 
 
 def score(
     truth: Annotated[Path, typer.Argument(metavar="TRUTH", help="The true molecules.", show_default=False)],
     result: Annotated[Path, typer.Argument(metavar="RESULT", help="What a program found.", show_default=False)],
-    lam: Annotated[float, typer.Option(help="Cost of a missed or false molecule, nm.", rich_help_panel=_FLAT)] = 125.0,
-    weights: Annotated[str, typer.Option(help="uniform or photons.", rich_help_panel=_FLAT)] = "uniform",
-    axis_scale: Annotated[
-        str | None, typer.Option(metavar="SX,SY[,SZ]", help="Factors for each axis.", rich_help_panel=_FLAT)
+    lam: rules.LamOption = 125.0,
+    weights: rules.WeightsOption = "uniform",
+    axis_scale: rules.AxisScaleOption = None,
+    alpha_xy: rules.AlphaXyOption = 1.0,
+    alpha_z: rules.AlphaZOption = 0.5,
+    gospa_p: rules.GospaPOption = 1.0,
+    gospa_c: rules.GospaCOption = None,
+    images: Annotated[bool, typer.Option("--images", help="Also SNR and FRC of rendered images.")] = False,
+    protocol: rules.ProtocolOption = None,
+    dim: rules.DimOption = None,
+    tolerance: rules.ToleranceOption = None,
+    tolerance_z: rules.ToleranceZOption = None,
+    matching: rules.MatchingOption = None,
+    border: rules.BorderOption = None,
+    fov: rules.FovOption = None,
+    photon_threshold: rules.PhotonThresholdOption = None,
+    photon_quantile: rules.PhotonQuantileOption = None,
+    wobble: rules.WobbleOption = None,
+    first_frame: rules.FirstFrameOption = None,
+    last_frame: rules.LastFrameOption = None,
+    ci: rules.CiOption = None,
+    resamples: rules.ResamplesOption = RESAMPLES,
+    seed: rules.SeedOption = 0,
+    block: rules.BlockOption = None,
+    curve: Annotated[
+        float | None,
+        typer.Option("--curve", metavar="LAM_MAX", help="All of lam -> Flat Metric.", rich_help_panel=_OUTPUT),
     ] = None,
-    alpha_xy: Annotated[
-        float, typer.Option(help="Lateral weight of the efficiency, 1/nm.", rich_help_panel=_FLAT)
-    ] = 1.0,
-    alpha_z: Annotated[float, typer.Option(help="Axial weight, efficiency, 1/nm.", rich_help_panel=_FLAT)] = 0.5,
-    gospa_p: Annotated[float, typer.Option(help="Order of GOSPA and OSPA.", rich_help_panel=_FLAT)] = 1.0,
-    gospa_c: Annotated[
-        float | None, typer.Option(help="Cutoff of GOSPA and OSPA, nm; default 2 lam.", rich_help_panel=_FLAT)
-    ] = None,
-    images: Annotated[bool, typer.Option("--images", help="Also SNR and FRC.", rich_help_panel=_FLAT)] = False,
-    protocol: Annotated[
-        str | None, typer.Option(metavar="NAME|FILE.toml", help="challenge2016, or a file.", rich_help_panel=_RULES)
-    ] = None,
-    dim: Annotated[int | None, typer.Option(help="2 or 3; default by the files.", rich_help_panel=_RULES)] = None,
-    tolerance: Annotated[float | None, typer.Option(help="Lateral, nm; 250.", rich_help_panel=_RULES)] = None,
-    tolerance_z: Annotated[float | None, typer.Option(help="Axial, nm; 500.", rich_help_panel=_RULES)] = None,
-    matching: Annotated[str | None, typer.Option(help="greedy or optimal.", rich_help_panel=_RULES)] = None,
-    border: Annotated[float | None, typer.Option(help="Left out on every side, nm.", rich_help_panel=_RULES)] = None,
-    fov: Annotated[str | None, typer.Option(metavar="NM", help="Size of the field.", rich_help_panel=_RULES)] = None,
-    photon_threshold: Annotated[
-        float | None, typer.Option(help="Molecules of so many photons or fewer don't count.", rich_help_panel=_RULES)
-    ] = None,
-    photon_quantile: Annotated[
-        float | None, typer.Option(help="The same by a quantile of the true photons.", rich_help_panel=_RULES)
-    ] = None,
-    wobble: Annotated[
-        Path | None, typer.Option(help="CSV of dx, dy, z in nm, added to the truth.", rich_help_panel=_RULES)
-    ] = None,
-    first_frame: Annotated[int | None, typer.Option(help="First frame compared.", rich_help_panel=_RULES)] = None,
-    last_frame: Annotated[int | None, typer.Option(help="Last frame compared.", rich_help_panel=_RULES)] = None,
     by_quantity: Annotated[
         str | None,
         typer.Option("--by", help="Bins of z, photons, density or frame.", rich_help_panel=_OUTPUT),
@@ -78,7 +70,7 @@ def score(
         str | None,
         typer.Option("--per-molecule", metavar="FILE", help="CSV, a row a molecule.", rich_help_panel=_OUTPUT),
     ] = None,
-    threads: Annotated[int | None, typer.Option(help="Default: all cores.", rich_help_panel=_OUTPUT)] = None,
+    threads: rules.ThreadsOption = None,
     format: reading.FormatOption = None,
     unit: reading.UnitOption = None,
     pixel_size: reading.PixelSizeOption = None,
@@ -100,17 +92,17 @@ def score(
 
     Options on how to read apply to RESULT, those with --truth- to TRUTH, --pixel-size and --skip-bad-rows to both.
     """
-    rules = _rules(
+    chosen = rules.rules_from_flags(
         protocol,
         dim=dim,
         tolerance=tolerance,
         tolerance_z=tolerance_z,
         matching=matching,
         border=border,
-        fov=None if fov is None else field_of_view(reading.numbers(fov, "--fov")),
+        fov=fov,
         photon_threshold=photon_threshold,
         photon_quantile=photon_quantile,
-        wobble=None if wobble is None else read_wobble(wobble),
+        wobble=wobble,
         first_frame=first_frame,
         last_frame=last_frame,
     )
@@ -136,7 +128,7 @@ def score(
         true,
         found,
         lam=lam,
-        protocol=rules,
+        protocol=chosen,
         weights=weights,  # type: ignore[arg-type]
         axis_scale=None if axis_scale is None else reading.numbers(axis_scale, "--axis-scale"),
         alpha_xy=alpha_xy,
@@ -152,6 +144,11 @@ def score(
         *(f"{table.provenance.file}: {warning}" for table in (true, found) for warning in table.provenance.warnings),
         *content["warnings"],
     ]
+    intervals = None if ci is None else confidence(scored, level=ci, resamples=resamples, seed=seed, block=block)
+    if intervals is not None:
+        content["ci"] = dataclasses.asdict(intervals)
+    if curve is not None:
+        content["curve"] = curve_content(scored.curve(curve))
     if binned is not None:
         content["by"] = {"quantity": by_quantity, "bins": [bin_content(each) for each in binned]}
     if frames_file is not None:
@@ -166,28 +163,20 @@ def score(
         write_json(content, json)
     if "-" in (json, csv):
         return
-    print(score_text(scored))
+    print(score_text(scored, intervals))
     if binned is not None and by_quantity is not None:
         print("\n" + bins_text(by_quantity, binned))
-
-
-def _rules(name: str | None, **flags: Any) -> Protocol:
-    """The named rules, with what the flags say otherwise."""
-    rules = Protocol()
-    if name is not None:
-        rules = Protocol.from_toml(name) if name.endswith(".toml") else Protocol.preset(name)
-    given = {flag: value for flag, value in flags.items() if value is not None}
-    if "photon_quantile" in given and "photon_threshold" not in given:
-        given["photon_threshold"] = None
-    elif "photon_threshold" in given and "photon_quantile" not in given:
-        given["photon_quantile"] = None
-    return dataclasses.replace(rules, **given)
 
 
 def bin_content(each: Bin) -> dict[str, Any]:
     """One bin as plain values."""
     values = plain(each)
     return {name: plain(value) if name == "challenge" else value for name, value in values.items()}
+
+
+def curve_content(curve: FlatCurve) -> dict[str, Any]:
+    """Every breakpoint of a curve as plain values, nm."""
+    return {"lam_nm": curve.lam.tolist(), "value": curve.value.tolist(), "slope": curve.slope.tolist()}
 
 
 def flattened(content: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from flatmetric.cli.budget import error_budget_of
 from flatmetric.explanations import Bin
 from flatmetric.metrics.value import Undefined, Value
 from flatmetric.scoring import Score
+from flatmetric.statistics import Intervals
 
 
 class _Footnotes:
@@ -22,8 +23,8 @@ class _Footnotes:
         return f"-[{self.reasons.index(value.reason) + 1}]"
 
 
-def score_text(score: Score) -> str:
-    """The table, the error budget and one plain sentence."""
+def score_text(score: Score, intervals: Intervals | None = None) -> str:
+    """The table, the error budget, one plain sentence, and how sure the main numbers are."""
     notes = _Footnotes()
     flat = score.flat_metric
     n_truth, n_pred = len(score.compared.truth_counts), len(score.compared.pred_counts)
@@ -39,8 +40,29 @@ def score_text(score: Score) -> str:
             f"  frame mean of the Flat Metric {notes.show(flat.frame_mean, '.2f')} nm; frames without truth "
             f"{flat.frames_without_truth}; proved to {_size(flat.gap):.1g} nm"
         )
+    if intervals is not None:
+        lines += ["", *_certainty(intervals)]
     lines += [f"  [{k}] {reason}" for k, reason in enumerate(notes.reasons, 1)]
     return "\n".join(lines)
+
+
+_MAIN = {
+    "flat_metric.value": ("Flat Metric", "nm"),
+    "challenge.jaccard": ("Jaccard", "%"),
+    "challenge.rmse_xy": ("RMSE lateral", "nm"),
+    "challenge.efficiency": ("efficiency", "%"),
+}
+
+
+def _certainty(intervals: Intervals) -> list[str]:
+    lines = [
+        f"  {intervals.level:g} % intervals ({intervals.resamples} resamples of blocks of {intervals.block} frames, "
+        f"seed {intervals.seed})"
+    ]
+    for path, (name, unit) in _MAIN.items():
+        found = intervals.intervals.get(path)
+        lines.append(f"    {name:<13} " + ("-" if found is None else f"{found[0]:.2f} to {found[1]:.2f} {unit}"))
+    return lines
 
 
 def _size(value: Value) -> float:
