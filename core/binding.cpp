@@ -57,9 +57,14 @@ Cloud cloud(const Coords& coords, const std::optional<Masses>& masses, const std
     return {coords.data(), static_cast<Index>(n), masses ? masses->data() : nullptr, frames ? frames->data() : nullptr};
 }
 
-void require_two_or_three(const Coords& truth, const Coords& pred) {
+void require_same_kind(const Coords& truth, const Coords& pred, const std::optional<FrameNumbers>& truth_frame,
+                       const std::optional<FrameNumbers>& pred_frame) {
     if (truth.shape(1) != pred.shape(1)) throw nb::value_error("both sides need the same dimension");
-    if (truth.shape(1) != 2 && truth.shape(1) != 3) throw nb::value_error("two or three coordinates");
+    if (truth_frame.has_value() != pred_frame.has_value()) throw nb::value_error("frames on both sides or on none");
+}
+
+void require_two_or_three(const Coords& coords) {
+    if (coords.shape(1) != 2 && coords.shape(1) != 3) throw nb::value_error("two or three coordinates");
 }
 
 bool python_wants_to_stop() {
@@ -70,8 +75,7 @@ bool python_wants_to_stop() {
 nb::dict solve(const Coords& truth, const Coords& pred, const std::optional<Masses>& truth_mass,
                const std::optional<Masses>& pred_mass, const std::optional<FrameNumbers>& truth_frame,
                const std::optional<FrameNumbers>& pred_frame, double lam, double divisor, Method method, int threads) {
-    if (truth.shape(1) != pred.shape(1)) throw nb::value_error("both sides need the same dimension");
-    if (truth_frame.has_value() != pred_frame.has_value()) throw nb::value_error("frames on both sides or on none");
+    require_same_kind(truth, pred, truth_frame, pred_frame);
     const Cloud truth_cloud = cloud(truth, truth_mass, truth_frame);
     const Cloud pred_cloud = cloud(pred, pred_mass, pred_frame);
     const int dim = static_cast<int>(truth.shape(1));
@@ -114,7 +118,8 @@ nb::dict solve(const Coords& truth, const Coords& pred, const std::optional<Mass
 nb::tuple match(const Coords& truth, const Coords& pred, const std::optional<FrameNumbers>& truth_frame,
                 const std::optional<FrameNumbers>& pred_frame, double lateral, double axial, bool greedy, double power, double price,
                 int threads) {
-    require_two_or_three(truth, pred);
+    require_same_kind(truth, pred, truth_frame, pred_frame);
+    require_two_or_three(truth);
     const Cloud truth_cloud = cloud(truth, std::nullopt, truth_frame);
     const Cloud pred_cloud = cloud(pred, std::nullopt, pred_frame);
     const int dim = static_cast<int>(truth.shape(1));
@@ -131,7 +136,7 @@ nb::tuple match(const Coords& truth, const Coords& pred, const std::optional<Fra
 nb::tuple follow(const Coords& truth, const Coords& pred, const std::optional<Masses>& truth_mass,
                  const std::optional<Masses>& pred_mass, const std::optional<FrameNumbers>& truth_frame,
                  const std::optional<FrameNumbers>& pred_frame, double lam_max, int threads) {
-    if (truth.shape(1) != pred.shape(1)) throw nb::value_error("both sides need the same dimension");
+    require_same_kind(truth, pred, truth_frame, pred_frame);
     const Cloud truth_cloud = cloud(truth, truth_mass, truth_frame);
     const Cloud pred_cloud = cloud(pred, pred_mass, pred_frame);
     const int dim = static_cast<int>(truth.shape(1));
@@ -147,7 +152,8 @@ nb::tuple follow(const Coords& truth, const Coords& pred, const std::optional<Ma
 
 nb::tuple nearest(const Coords& truth, const Coords& pred, const std::optional<FrameNumbers>& truth_frame,
                   const std::optional<FrameNumbers>& pred_frame, int threads) {
-    require_two_or_three(truth, pred);
+    require_same_kind(truth, pred, truth_frame, pred_frame);
+    require_two_or_three(truth);
     const Cloud truth_cloud = cloud(truth, std::nullopt, truth_frame);
     const Cloud pred_cloud = cloud(pred, std::nullopt, pred_frame);
     const int dim = static_cast<int>(truth.shape(1));

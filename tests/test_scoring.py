@@ -164,10 +164,17 @@ def test_the_border_is_strict_and_for_both() -> None:
     assert score.challenge.tp == 1 and score.compared.truth_rows.tolist() == [1]
 
 
+def test_frame_limits_include_both_ends() -> None:
+    table = {"frame": [1, 2, 3, 4], "x": [0.0] * 4, "y": [0.0] * 4}
+    score = fm.score(table, table, protocol=Protocol(first_frame=2, last_frame=3))
+    assert score.compared.truth_rows.tolist() == [1, 2] and score.challenge.tp == 2
+    assert per_molecule(score)["part"].tolist()[:4] == ["outside", "displaced", "displaced", "outside"]
+
+
 def test_hazen_quantile_cut_to_a_whole_number() -> None:
     truth = {"frame": [1] * 4, "x": [0.0, 1e4, 2e4, 3e4], "y": [0.0] * 4, "photons": [10.9, 20.9, 30.9, 40.9]}
     score = fm.score(truth, truth, protocol=Protocol(photon_quantile=0.25))
-    assert score.compared.photon_threshold == math.floor(np.quantile([10.9, 20.9, 30.9, 40.9], 0.25, method="hazen"))
+    assert score.compared.photon_threshold == 15  # midway between the first two is 15.9
 
 
 def test_wobble_moves_the_truth_by_the_nearest_depth() -> None:
@@ -225,6 +232,7 @@ def test_rules_that_leave_no_truth() -> None:
         assert any(said in warning for warning in score.warnings)
         content = score.to_dict()
         assert content["flat_metric"]["value"] is None and content["undefined"]["flat_metric.value"]
+        assert np.isnan(row_costs(score).false).all()
         assert by(score, "frame") == [] and len(per_molecule(score)["row"]) == len(truth) + len(pred)
 
 
@@ -235,11 +243,14 @@ def test_bad_arguments() -> None:
     for call, sentence in (
         (lambda: fm.score(empty, pred), "the truth has no row"),
         (lambda: fm.score(truth, pred, lam=0), "lam is 0; give a positive length"),
-        (lambda: fm.score(truth, pred, lam=math.inf), "lam is infinite"),
+        (lambda: fm.score(truth, pred, lam=math.inf), "lam is inf; give a finite number"),
         (lambda: fm.score(truth, pred, weights="mass"), "weights is 'mass'"),  # type: ignore[arg-type]
         (lambda: fm.score(truth, dataclasses.replace(pred, photons=None), weights="photons"), "no photons to weigh"),
         (lambda: fm.score(truth, darkened, weights="photons"), "can't be a weight"),
         (lambda: fm.score(truth, pred, axis_scale=(1, 1)), "axis_scale has shape"),
+        (lambda: fm.score(truth, pred, alpha_xy=math.nan), "alpha_xy is nan; give a finite number"),
+        (lambda: fm.score(truth, pred, axis_scale="x"), "axis_scale or threads: could not convert"),
+        (lambda: fm.score(truth, pred, threads="x"), "threads is 'x'"),  # type: ignore[arg-type]
         (lambda: fm.score(truth, pred, images=True), "images need the size of the field"),
         (lambda: fm.score({"frame": [1]}, pred), "truth: the table has no column 'x'"),
         (lambda: fm.score(truth.in_2d(), pred, protocol=Protocol(wobble=Wobble(*np.ones((3, 1))))), "has no z"),
@@ -269,6 +280,10 @@ def test_bad_arguments() -> None:
         ({"photon_quantile": 1.5}, "photon_quantile is 1.5"),
         ({"photon_quantile": 0.5, "photon_threshold": 3.0}, "are both given"),
         ({"first_frame": 5, "last_frame": 2}, "comes after"),
+        ({"first_frame": "a"}, "first_frame is 'a'; give a frame number"),
+        ({"border": "a", "fov": (9.0, 9.0)}, "border is 'a'; give a number"),
+        ({"fov": (6400.0,)}, "give the positive width and height"),
+        ({"fov": 6400.0}, "give the positive width and height"),
     ],
 )
 def test_bad_rules(rules: dict[str, Any], sentence: str) -> None:
@@ -330,15 +345,15 @@ def test_explanations_add_up(rules: dict[str, Any]) -> None:
         assert sum(b.challenge.fp for b in bins) == score.challenge.fp
         if score.weights == "uniform":
             whole = sum((defined(b.flat_metric) or 0) * b.n_truth for b in bins if b.n_truth)
-            lost = sum(defined(b.false) is None for b in bins)
-            assert lost or whole / len(score.compared.truth_counts) == pytest.approx(flat.value)
+            assert all(defined(b.false) is not None for b in bins)
+            assert whole / len(score.compared.truth_counts) == pytest.approx(flat.value)
 
 
 def test_every_molecule_is_explained() -> None:
     truth = {"frame": [1, 1, 1], "x": [1000.0, 3000.0, 6390.0], "y": [3000.0] * 3, "photons": [900.0] * 3}
     pred = {"frame": [1, 1], "x": [1006.0, 5000.0], "y": [3008.0, 3000.0], "photons": [800.0, 500.0]}
     rows = per_molecule(fm.score(truth, pred, protocol=CHALLENGE))
-    assert rows["part"].tolist() == ["displaced", "missed", "border", "moved", "false"]
+    assert rows["part"].tolist() == ["displaced", "missed", "outside", "moved", "false"]
     assert rows["matched_row"].tolist() == [0, -1, -1, 0, -1]
     assert rows["plan_distance_nm"][0] == 10 and rows["cost_nm"][:2].tolist() == [5.0, 62.5]
     assert abs(rows["potential_nm"][0]) <= 125

@@ -76,10 +76,10 @@ def compare(
     truth_counts, pred_counts = truth_rows, pred_rows
     if threshold is not None:
         assert truth.photons is not None
-        dim_rows = truth.photons <= threshold
+        faint = truth.photons <= threshold
         ignored = np.zeros(len(pred), dtype=bool)
-        ignored[matches.pred[dim_rows[matches.truth]]] = True
-        truth_counts = truth_rows[~dim_rows[truth_rows]]
+        ignored[matches.pred[faint[matches.truth]]] = True
+        truth_counts = truth_rows[~faint[truth_rows]]
         pred_counts = pred_rows[~ignored[pred_rows]]
         if len(truth_counts) == 0 and len(truth_rows):
             said.append(f"no true molecule has more than {threshold:g} photons")

@@ -8,13 +8,13 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from flatmetric.comparison import counted_matches
+from flatmetric.comparison import counted_matches, rows_of
 from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations
 from flatmetric.metrics.challenge import ChallengeScore, Counts, challenge_score, errors_of
 from flatmetric.metrics.value import Undefined, Value
 from flatmetric.result import FloatArray, IntArray
-from flatmetric.scoring import Score
+from flatmetric.scoring import Score, masses
 
 Quantity = Literal["z", "photons", "density", "frame"]
 Columns = dict[str, npt.NDArray[Any]]
@@ -25,9 +25,9 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowCosts:
-    """What each row that counts adds to the Flat Metric, nm: true rows by being displaced or missed, found rows by
-    being false; and the row of the whole other table that most of its mass goes to, with the distance (-1 and NaN: to
-    nobody).
+    """What each row that counts adds to the Flat Metric, nm: true rows by being displaced or missed, found ones by being
+    false (NaN where the Flat Metric is undefined); and the row of the whole other table that most of its mass goes to,
+    with the distance (-1 and NaN: to nobody).
     """
 
     displaced: FloatArray
@@ -55,7 +55,7 @@ def row_costs(score: Score) -> RowCosts:
     if flat is None:
         nothing, nan = np.zeros(0), np.full(m, np.nan)
         nobody = np.full(m, _NOBODY)
-        return RowCosts(nothing, nothing, np.zeros(m), np.zeros(0, dtype=np.int64), nothing, nobody, nan)
+        return RowCosts(nothing, nothing, nan, np.zeros(0, dtype=np.int64), nothing, nobody, nan)
     pairs = flat.pairs
     truth_mass, pred_mass = _masses(score, n, m)
     moved, arrived = _summed(pairs.truth, pairs.mass, n), _summed(pairs.pred, pairs.mass, m)
@@ -73,12 +73,12 @@ def row_costs(score: Score) -> RowCosts:
 
 
 def _masses(score: Score, n: int, m: int) -> tuple[FloatArray, FloatArray]:
-    if score.weights == "uniform":
-        return np.full(n, 1 / n), np.full(m, 1 / n)
-    truth, pred = score.compared.truth.photons, score.compared.pred.photons
-    assert truth is not None and pred is not None
-    total = truth[score.compared.truth_counts].sum()
-    return truth[score.compared.truth_counts] / total, pred[score.compared.pred_counts] / total
+    given = masses(
+        rows_of(score.compared.truth, score.compared.truth_counts),
+        rows_of(score.compared.pred, score.compared.pred_counts),
+        score.weights,
+    )
+    return given.get("truth_weights", np.full(n, 1 / n)), given.get("pred_weights", np.full(m, 1 / n))
 
 
 def _summed(rows: IntArray, values: FloatArray, count: int) -> FloatArray:
@@ -147,7 +147,7 @@ def per_molecule(score: Score) -> Columns:
 
     Rows are numbered from 0 as in the tables, -1 is nobody. `cost_nm` is what the row adds to the Flat Metric; over all
     rows it adds up to it. `part` is displaced, missed, false or moved (a detection that a molecule was carried to),
-    or why the row does not count: border, dont-care.
+    or why the row does not count: outside (of the border or the frame limits), dont-care.
 
     Examples
     --------
@@ -204,8 +204,8 @@ def _side(
         column[at] = values
         return column
 
-    status = spread("dont-care", rows, "border", "U9")
-    status[counts] = part if len(part) == len(counts) else "false"
+    status = spread("dont-care", rows, "outside", "U9")
+    status[counts] = part
     missing = np.full(n, np.nan)
     return {
         "side": np.full(n, side),

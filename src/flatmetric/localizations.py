@@ -313,7 +313,7 @@ def _one_dimensional(value: Any, name: str) -> npt.NDArray[Any]:
     if array.ndim != 1:
         raise InputError(f"{name} has shape {array.shape}; give one value for each row")
     if array.size > 0 and array.dtype.kind not in "fiu":
-        raise InputError(f"{name} holds {array.dtype}, not numbers")
+        raise InputError(f"{name} holds {array.dtype}, not numbers; convert that column")
     return array
 
 
@@ -337,7 +337,8 @@ def _whole(value: Any, name: str) -> IntArray:
             whole = array == np.floor(array)
         if not whole.all():
             at = int(np.argmin(whole))
-            raise InputError(f"row {at + 1} of {name} is {array[at]}, not a whole number")
-    if array.size > 0 and array.max() > 2**53:
-        raise InputError(f"row {int(np.argmax(array)) + 1} of {name} is {array.max()}, which is too large")
+            raise InputError(f"row {at + 1} of {name} is {array[at]}, not a whole number; mend or drop that row")
+    if array.size > 0 and (array.max() > 2**53 or array.min() < -(2**53)):
+        at = int(np.argmax(np.abs(array.astype(np.float64))))
+        raise InputError(f"row {at + 1} of {name} is {array[at]}, which is too large; mend or drop that row")
     return np.ascontiguousarray(array, dtype=np.int64)

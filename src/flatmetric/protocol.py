@@ -104,6 +104,10 @@ class Protocol:
     name: str = "default"
 
     def __post_init__(self) -> None:
+        for field in ("first_frame", "last_frame"):
+            frame = getattr(self, field)
+            if frame is not None and (isinstance(frame, bool) or not isinstance(frame, (int, np.integer))):
+                raise InputError(f"{field} is {frame!r}; give a frame number")
         if self.dim not in (None, 2, 3):
             raise InputError(f"dim is {self.dim!r}; give 2 or 3")
         for field in ("tolerance", "tolerance_z"):
@@ -124,10 +128,15 @@ class Protocol:
             raise InputError(f"first_frame {first} comes after last_frame {last}")
 
     def _check_border(self) -> None:
-        if self.fov is not None and not all(0 < _number(size, "fov") < math.inf for size in self.fov):
+        if self.fov is not None and not (
+            isinstance(self.fov, (tuple, list))
+            and len(self.fov) == 2
+            and all(0 < _number(size, "fov") < math.inf for size in self.fov)
+        ):
             raise InputError(f"fov is {self.fov}; give the positive width and height of the field in nm")
         if self.border is None:
             return
+        _number(self.border, "border")
         if self.fov is None:
             raise InputError(f"border is {self.border:g} but the size of the field is not known; give fov in nm")
         if not 0 <= _number(self.border, "border") < min(self.fov) / 2:
@@ -228,6 +237,7 @@ def read_wobble(path: Path) -> Wobble:
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is not a text table of dx, dy, z") from error
     rows: list[list[float]] = []
+    header_seen = False
     for number, line in enumerate(lines, 1):
         cells = [cell.strip() for cell in line.split(",")]
         if not any(cells) or line.startswith("#"):
@@ -235,8 +245,9 @@ def read_wobble(path: Path) -> Wobble:
         try:
             row = [float(cell) for cell in cells]
         except ValueError as error:
-            if not rows and number == 1:
-                continue  # the header
+            if not rows and not header_seen:
+                header_seen = True
+                continue
             raise InputError(f"{path}: row {number} of the wobble table is {line!r:.60}; give dx,dy,z in nm") from error
         if len(row) != 3:
             raise InputError(f"{path}: row {number} of the wobble table has {len(row)} cells; give dx,dy,z in nm")

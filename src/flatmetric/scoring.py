@@ -15,7 +15,7 @@ from flatmetric.curve import FlatCurve, flat_curve
 from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations
 from flatmetric.metrics.challenge import ChallengeScore, Counts, challenge_score, errors_of
-from flatmetric.metrics.gospa import Gospa, Ospa, assign, checked_order, gospa_and_ospa
+from flatmetric.metrics.gospa import Gospa, Ospa, assign, gospa_and_ospa, refuse_order
 from flatmetric.metrics.images import ImageScore, image_score
 from flatmetric.metrics.matching import Matches
 from flatmetric.metrics.molecules import MoleculeScore, molecule_numbers, molecule_score, undefined_molecules
@@ -133,7 +133,7 @@ class Score:
             truth_frames=truth.frame,
             pred_frames=pred.frame,
             axis_scale=self.axis_scale,
-            **_masses(truth, pred, self.weights),
+            **masses(truth, pred, self.weights),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -221,7 +221,7 @@ def score(
 
     Notes
     -----
-    The order is that of the challenge: wobble, border, threshold, matching, don't-care rule. True molecules at or below
+    The order is that of the challenge: wobble, border, matching, threshold, don't-care rule. True molecules at or below
     the threshold, and detections matched to them, are taken out of both sets; every other metric, the Flat Metric too,
     is then taken between what is left. It stays a metric: that of two measures, of which the rule only says which.
 
@@ -238,18 +238,26 @@ def score(
     truth_table, pred_table = _table(truth, "truth"), _table(pred, "pred")
     if len(truth_table) == 0:
         raise InputError(f"{truth_table.provenance.file or 'truth'}: the truth has no row; give the true molecules")
-    lam = _positive(lam, "lam")
-    cutoff = 2 * lam if gospa_c is None else float(gospa_c)
-    checked_order(float(gospa_p), cutoff)
+    lam = _finite(lam, "lam")
+    if not lam > 0:
+        raise InputError(f"lam is {lam:g}; give a positive length in nm")
+    alpha_xy, alpha_z = _finite(alpha_xy, "alpha_xy"), _finite(alpha_z, "alpha_z")
+    order, cutoff = _finite(gospa_p, "gospa_p"), 2 * lam if gospa_c is None else _finite(gospa_c, "gospa_c")
+    refuse_order(order, cutoff)
     if weights not in ("uniform", "photons"):
         raise InputError(f"weights is {weights!r}; give uniform or photons")
-    thread_count = arguments.thread_count(threads)
+    if images and rules.fov is None:
+        raise InputError("the images need the size of the field; give fov in nm")
+    try:
+        thread_count = arguments.thread_count(threads)
+        scale = None if axis_scale is None else tuple(float(f) for f in np.atleast_1d(axis_scale))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"axis_scale or threads: {error}") from error
     dim = dimension(truth_table, pred_table, rules)
     said: list[str] = []
     compared = compare(truth_table, pred_table, rules, dim, thread_count, said)
     kept_truth = rows_of(compared.truth, compared.truth_counts)
     kept_pred = rows_of(compared.pred, compared.pred_counts)
-    scale = None if axis_scale is None else tuple(float(f) for f in np.atleast_1d(axis_scale))
     flat = None
     if len(kept_truth):
         flat = _flat_metric(kept_truth, kept_pred, lam, dim, weights, scale, thread_count)
@@ -265,7 +273,7 @@ def score(
         alpha_xy=alpha_xy,
         alpha_z=alpha_z,
     )
-    gospa, ospa = _gospa(kept_truth, kept_pred, flat, dim, float(gospa_p), cutoff, scale, weights, thread_count)
+    gospa, ospa = _gospa(kept_truth, kept_pred, flat, dim, order, cutoff, scale, weights, thread_count)
     return Score(
         lam=lam,
         dim=dim,
@@ -278,7 +286,7 @@ def score(
         rmsmd=rmsmd(kept_truth, kept_pred, dim=dim, threads=thread_count),
         gospa=gospa,
         ospa=ospa,
-        images=_images(compared, rules, dim) if images else None,
+        images=_images(compared, rules.fov, dim) if images and rules.fov is not None else None,
         alpha=(alpha_xy, alpha_z),
         warnings=tuple(said),
         compared=compared,
@@ -293,14 +301,10 @@ def _table(value: Any, name: str) -> Localizations:
         raise InputError(f"{name}: {error}") from error
 
 
-def _positive(value: float, name: str) -> float:
-    try:
-        length = arguments.positive_length(value, name)
-    except (TypeError, ValueError) as error:
-        raise InputError(str(error)) from error
-    if math.isinf(length):
-        raise InputError(f"{name} is infinite; give a finite length in nm")
-    return length
+def _finite(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not math.isfinite(value):
+        raise InputError(f"{name} is {value!r}; give a finite number")
+    return float(value)
 
 
 def _taken(column: Any, rows: IntArray) -> Any:
@@ -325,14 +329,21 @@ def _flat_metric(
             pred_frames=pred.frame,
             axis_scale=scale,
             threads=threads,
-            **_masses(truth, pred, weights),
+            **masses(truth, pred, weights),
         )
     except (TypeError, ValueError) as error:
         raise InputError(str(error)) from error
 
 
-def _masses(truth: Localizations, pred: Localizations, weights: Weights) -> dict[str, Any]:
-    """The weights for `flat_metric`: none, or the photons as shares of all true ones."""
+def masses(truth: Localizations, pred: Localizations, weights: Weights) -> dict[str, Any]:
+    """The weights for `flat_metric`: none, or the photons as shares of all true ones.
+
+    Examples
+    --------
+    >>> t = Localizations(frame=[1, 1], x=[0.0, 1.0], y=[0.0, 0.0], photons=[100, 300])
+    >>> masses(t, t, "photons")["truth_weights"].tolist()
+    [0.25, 0.75]
+    """
     if weights == "uniform":
         return {}
     true, found = _photon_mass(truth, "truth"), _photon_mass(pred, "pred")
@@ -420,13 +431,10 @@ def _gospa(
     return gospa_and_ospa(n_truth, n_pred, np.searchsorted(frames, truth.frame[rows]), distance, p=p, c=c)
 
 
-def _images(compared: Compared, rules: Protocol, dim: int) -> ImageScore:
-    if rules.fov is None:
-        raise InputError("the images need the size of the field; give fov in nm")
+def _images(compared: Compared, fov: tuple[float, float], dim: int) -> ImageScore:
     # As in the challenge: within the border, but without the photon rule.
-    return image_score(
-        rows_of(compared.truth, compared.truth_rows), rows_of(compared.pred, compared.pred_rows), fov=rules.fov, dim=dim
-    )
+    truth, pred = rows_of(compared.truth, compared.truth_rows), rows_of(compared.pred, compared.pred_rows)
+    return image_score(truth, pred, fov=fov, dim=dim)
 
 
 def _warn_of_frames(compared: Compared, flat: FlatResult | None, said: list[str]) -> None:

@@ -72,7 +72,7 @@ def test_nothing_looks_wrong_in_a_good_file(tmp_path: Path) -> None:
         (("inspect", "r.csv", "--unit", "inch"), "unit is 'inch'"),
         (("inspect", "r.csv", "--pixel-size", "wide"), "--pixel-size is 'wide'; give numbers"),
         (("inspect", "r.csv", "--columns", "x"), "--columns has 'x'; give name=number pairs"),
-        (("inspect", "r.csv", "--fov", "0"), "--fov is '0'"),
+        (("inspect", "r.csv", "--fov", "0"), "fov is (0.0, 0.0)"),
         (("inspect", "r.csv", "--json", "no/such/folder.json"), "the folder no/such does not exist"),
         (("inspect", "r.csv", "--json", "r.csv"), "r.csv: is an input"),
         (("convert", "r.csv", "r.csv"), "r.csv: is an input"),
@@ -95,6 +95,16 @@ def test_wrong_input_is_one_sentence_and_exit_code_2(
     assert sentence in out.stderr and out.stderr.count("\n") == 1 and "Traceback" not in out.stderr
     assert sorted(tmp_path.iterdir()) == before  # nothing half-written
     assert (tmp_path / "r.csv").read_text() == samples.STANDARD
+
+
+def test_the_metadata_beside_a_file_are_never_overwritten(tmp_path: Path) -> None:
+    samples.picasso(tmp_path / "locs.hdf5")
+    before = (tmp_path / "locs.yaml").read_bytes()
+    out = run("convert", tmp_path / "locs.hdf5", tmp_path / "locs.h5")
+    assert out.returncode == 2 and "locs.yaml: is an input" in out.stderr
+    out = run("convert", tmp_path / "locs.hdf5", tmp_path / "o.hdf5", "--json", tmp_path / "o.yaml")
+    assert out.returncode == 2 and "named for two outputs" in out.stderr
+    assert (tmp_path / "locs.yaml").read_bytes() == before and not (tmp_path / "o.hdf5").exists()
 
 
 def full_table() -> fm.Localizations:

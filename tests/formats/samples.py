@@ -83,7 +83,7 @@ GDSC = table(
     "#Localisation Results File\n#FileVersion text.D0.E0.V3\n#Name sample\n"
     "#Calibration <calibration><nmPerPixel>100.0</nmPerPixel></calibration>\n"
     "#Frame\torigX\torigY\torigValue\tError\tNoise\tMean\tBackground\tSignal\tX (px)\tY (px)\tZ (px)\tPrecision (nm)",
-    lambda f, x, y, z, p: [f, 1, 2, 30.0, 0.1, 2.0, 5.0, 12.0, p, x / PIXEL, y / PIXEL, 0, 9.5],
+    lambda f, x, y, z, p: [f, 1, 2, 30.0, 0.1, 2.0, 5.0, 12.0, p, x / PIXEL, y / PIXEL, z / PIXEL, 9.5],
     "\t",
 )
 
@@ -177,13 +177,13 @@ def smlm(path: Path) -> None:
         archive.writestr("t.bin", content)
 
 
-def _minflux_records(valid_only: bool = False) -> Any:
+def _minflux_records() -> Any:
     kind = [("itr", [("itr", "<i4"), ("loc", "<f8", (3,))], (2,)), ("tim", "<f8"), ("tid", "<i4"), ("vld", "?")]
     records = np.zeros(len(X) + 1, dtype=kind)
     records["itr"]["loc"][:-1, 1] = np.column_stack((X, Y, Z)) * 1e-9
     records["itr"]["loc"][-1, 1] = 9.0
     records["vld"][:-1] = True
-    return records[:-1] if valid_only else records
+    return records
 
 
 def minflux_npy(path: Path) -> None:
@@ -353,7 +353,7 @@ SAMPLES = [
         text(table("frame,xnm,ynm,znm,phot,bg,locprecnm", lambda f, x, y, z, p: [f, x, y, z, p, 12, 5.5])),
     ),
     Sample("smap_sml.mat", "smap", smap_mat),
-    Sample("peakfit.xls", "gdsc", text(GDSC), has_z=False),
+    Sample("peakfit.xls", "gdsc", text(GDSC)),
     Sample("quickpalm.xls", "quickpalm", text(QUICKPALM), {"pixel_size": PIXEL}),
     Sample(
         "octane.txt",

@@ -98,8 +98,8 @@ def zip_bomb(path: Path) -> None:
 
 def gzip_bomb(path: Path) -> None:
     with gzip.open(path, "wb") as file:
-        for _ in range(400):
-            file.write(b"1" * 1_000_000)
+        for _ in range(40):
+            file.write(b"1,2,3,4,5\n" * 100_000)
 
 
 def bzip_in_zip(path: Path) -> None:
@@ -154,7 +154,7 @@ BAD = {
     "cut zstd": (cut(samples.zstd, 0.6), "zstd packing is damaged|nothing in it once unpacked"),
     "bz2": (content(bz2.compress(b"1,2,3,4,5\n")), "neither a text table|no header|known as x"),
     "zip bomb": (zip_bomb, "more than 100 times its size"),
-    "gzip bomb": (gzip_bomb, "longer than a megabyte|no header"),
+    "gzip bomb": (gzip_bomb, "more than 100 times its size"),
     "bzip2 inside zip": (bzip_in_zip, "not packed by deflate"),
     "two in a zip": (zip_of_two, "holds 2 files"),
     "cut picasso": (cut(lambda p: samples.picasso(p, yaml=False), 0.5), "HDF5 file is damaged"),
@@ -251,8 +251,12 @@ def test_options_that_make_no_sense(tmp_path: Path) -> None:
             fm.read(path, **options)
 
 
-def test_nothing_of_a_pickle_is_run(tmp_path: Path) -> None:
+def test_nothing_of_a_pickle_is_run(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
     path = tmp_path / "p.bin"
     path.write_bytes(pickle.dumps(Bomb()))
     with pytest.raises(fm.InputError):
         fm.read(path)
+    assert not (tmp_path / "exploded").exists()
+    pickle.loads(path.read_bytes())
+    assert (tmp_path / "exploded").exists()  # it would have

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import warnings
 from pathlib import Path
 from typing import Any
@@ -39,12 +40,14 @@ def test_every_format_gives_the_same_localizations(sample: Sample, tmp_path: Pat
     if sample.has_z:
         assert table.z is not None
         np.testing.assert_allclose(table.z, samples.Z, rtol=0, atol=sample.tolerance)
+    else:
+        assert table.z is None
     if sample.has_photons:
         assert table.photons is not None
         np.testing.assert_allclose(table.photons, samples.PHOTONS, rtol=1e-6)
 
 
-@pytest.mark.parametrize("sample", [s for s in SAMPLES if "." in s.file], ids=ids)
+@pytest.mark.parametrize("sample", SAMPLES, ids=ids)
 def test_content_decides_not_the_extension(sample: Sample, tmp_path: Path) -> None:
     path = tmp_path / "file.unknown"
     sample.write(path)
@@ -73,6 +76,12 @@ def test_header_without_rows_is_an_empty_table_with_a_warning(format: str, tmp_p
         table = fm.read(written(tmp_path, HEADERS[format]))
     assert len(table) == 0 and table.provenance.format == format
     assert any("nothing was found" in str(warning.message) for warning in caught)
+
+
+def test_header_without_rows_may_be_packed(tmp_path: Path) -> None:
+    content = "".join(f"# remark {k}\n" for k in range(150)) + "frame,x,y\n"
+    path = written(tmp_path, gzip.compress(content.encode()), "t.csv.gz")
+    assert len(quietly(path)) == 0
 
 
 def test_empty_decode_file_is_an_empty_table(tmp_path: Path) -> None:

@@ -98,6 +98,7 @@ def test_every_pair_of_the_official_scorer(row: dict[str, str]) -> None:
 def test_efficiency_of_the_cases(row: dict[str, str]) -> None:
     jaccard, lateral, axial = (float(row[name]) for name in ("jaccard", "RMSExy", "RMSEz"))
     if math.isnan(lateral):
+        assert isinstance(efficiency(jaccard, Undefined("no match"), 1.0), Undefined)
         return
     assert efficiency(jaccard, lateral, 1.0) == pytest.approx(float(row["E_lateral"]), abs=1e-7)
     assert efficiency(jaccard, axial, 0.5) == pytest.approx(float(row["E_axial"]), abs=1e-7)
@@ -150,10 +151,8 @@ def table(points: Any, frame: int = 1) -> fm.Localizations:
     return fm.Localizations(frame=np.full(len(array), frame), x=array[:, 0], y=array[:, 1], z=array[:, 2])
 
 
-def matched(
-    truth: Any, pred: Any, lateral: float, axial: float, dim: int = 3, rule: Any = "greedy"
-) -> list[tuple[int, int]]:
-    found = match(table(truth), table(pred), dim=dim, tolerance=lateral, tolerance_z=axial, matching=rule)
+def matched(truth: Any, pred: Any, lateral: float, axial: float, rule: Any = "greedy") -> list[tuple[int, int]]:
+    found = match(table(truth), table(pred), dim=3, tolerance=lateral, tolerance_z=axial, matching=rule)
     return list(zip(found.truth.tolist(), found.pred.tolist(), strict=True))
 
 

@@ -84,6 +84,17 @@ def test_nearest_neighbours_of_every_shape(dim: int, shape: str, n: int) -> None
         np.testing.assert_allclose(np.sqrt(back), KDTree(a).query(b)[0])
 
 
+def test_frames_on_one_side_only_are_refused() -> None:
+    points, frames = np.zeros((3, 2)), np.ones(3, dtype=np.int64)
+    for call in (
+        lambda: _core.nearest(points, points, frames, None, 1),
+        lambda: _core.match(points, points, None, frames, 1.0, 1.0, True, 1.0, 1.0, 1),
+        lambda: _core.follow_lam(points, points, None, None, frames, None, 1.0, 1),
+    ):
+        with pytest.raises(ValueError, match="frames on both sides or on none"):
+            call()
+
+
 @pytest.mark.parametrize("lam", [20.0, 60.0])
 def test_gospa_of_order_one_is_the_flat_metric(lam: float) -> None:
     rng = np.random.default_rng(3)
@@ -140,7 +151,7 @@ def test_gospa_against_stone_soup() -> None:
 
 @pytest.mark.parametrize(("p", "c"), [(0.5, 10), (1, 0), (2, math.inf), (math.nan, 1)])
 def test_bad_orders(p: float, c: float) -> None:
-    with pytest.raises(fm.InputError, match="GOSPA and OSPA"):
+    with pytest.raises(fm.InputError, match=r"GOSPA and OSPA|gospa_"):
         fm.score(table([(0, 0)]), table([(0, 0)]), gospa_p=p, gospa_c=c)
 
 

@@ -27,18 +27,19 @@ def error_budget_of(value: float, displaced: float, missed: float, false: float,
     """The same from the numbers (nm); with photons as weights the unit of mass is the true photons."""
     parts = {"displaced": displaced, "missed": missed, "false": false}
     width = len(f"{value:.2f}")
-    lines = [f"Flat Metric  {value:.2f} nm per true {'molecule' if weights == 'uniform' else 'photon'}"]
+    unit = "molecule" if weights == "uniform" else "photon"
+    lines = [f"Flat Metric  {value:.2f} nm per true {unit}"]
     for name, part in parts.items():
         share = part / value if value > 0 else 0.0
         bar = "#" * round(_BAR_WIDTH * share)
         lines.append(f"  {name:<9}  {part:>{width}.2f} nm  {100 * share:3.0f} %  {bar}".rstrip())
-    lines.append(_sentence(value, parts))
+    lines.append(_sentence(value, parts, unit))
     return "\n".join(lines)
 
 
-def _sentence(value: float, parts: dict[str, float]) -> str:
+def _sentence(value: float, parts: dict[str, float], unit: str) -> str:
     if value == 0:
         return "Every molecule was found where it is."
     what = {"displaced": "displaced molecules", "missed": "missed molecules", "false": "false detections"}
     largest = max(parts, key=lambda name: parts[name])
-    return f"On average {value:.1f} nm per molecule; {100 * parts[largest] / value:.0f} % of it from {what[largest]}."
+    return f"On average {value:.1f} nm per {unit}; {100 * parts[largest] / value:.0f} % of it from {what[largest]}."

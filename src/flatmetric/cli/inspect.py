@@ -10,9 +10,9 @@ import typer
 
 from flatmetric.cli import reading
 from flatmetric.cli.writing import JsonOption, refuse_outputs, write_json
-from flatmetric.errors import InputError
 from flatmetric.inspection import Inspection
 from flatmetric.inspection import inspect as inspect_table
+from flatmetric.protocol import Protocol, field_of_view
 
 
 def inspect(
@@ -35,21 +35,13 @@ def inspect(
     options = reading.options_from_flags(
         format, unit, pixel_size, frame_base, origin, shift, swap_xy, columns, skip_bad_rows
     )
-    field = None if fov is None else field_of_view(fov)
+    field = None if fov is None else Protocol(fov=field_of_view(reading.numbers(fov, "--fov"))).fov
     refuse_outputs([json], [file])
     found = inspect_table(reading.read_with_progress(file, options), field)
     if json is not None:
         write_json(dataclasses.asdict(found), json)
     else:
         print(described(found))
-
-
-def field_of_view(text: str) -> tuple[float, float]:
-    """Width and height in nm from one or two numbers."""
-    sizes = reading.numbers(text, "--fov")
-    if len(sizes) > 2 or not all(0 < size < float("inf") for size in sizes):
-        raise InputError(f"--fov is {text!r}; give one positive size in nm, or two for x and y")
-    return sizes[0], sizes[-1]
 
 
 def described(found: Inspection) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -97,12 +96,11 @@ class _Progress:
 
     def __init__(self, what: str) -> None:
         self._what = what
-        self._clock: Callable[[], float] = time.monotonic
-        self._next = self._clock() + _PATIENCE_S
+        self._next = time.monotonic() + _PATIENCE_S
         self._drawn = False
 
     def __call__(self, done: int, total: int) -> None:
-        now = self._clock()
+        now = time.monotonic()
         if now < self._next:
             return
         self._next = now + _REFRESH_S
@@ -120,4 +118,9 @@ def print_warnings(*tables: Localizations) -> None:
     """What the files left open or look wrong in, on stderr."""
     for table in tables:
         for warning in table.provenance.warnings:
-            print(f"flatmetric: warning: {table.provenance.file}: {warning}", file=sys.stderr)
+            print_warning(f"{table.provenance.file}: {warning}")
+
+
+def print_warning(sentence: str) -> None:
+    """One warning, on stderr."""
+    print(f"flatmetric: warning: {sentence}", file=sys.stderr)

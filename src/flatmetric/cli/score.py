@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -156,7 +155,7 @@ def score(
     if molecules_file is not None:
         write_columns(per_molecule(scored), molecules_file)
     for warning in content["warnings"]:
-        print(f"flatmetric: warning: {warning}", file=sys.stderr)
+        reading.print_warning(warning)
     if csv is not None:
         write_columns({name: [value] for name, value in flattened(content).items()}, csv)
     if json is not None:

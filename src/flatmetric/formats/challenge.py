@@ -8,7 +8,7 @@ import numpy as np
 
 from flatmetric.formats.delimited import Delimited
 from flatmetric.formats.native import CORNER, Native, ReadOptions
-from flatmetric.formats.registry import Candidate, Format
+from flatmetric.formats.registry import Candidate, Format, Writer
 from flatmetric.formats.text import read_columns
 from flatmetric.localizations import Localizations
 
@@ -36,12 +36,13 @@ def _recognise(candidate: Candidate) -> str | None:
     row = candidate.head.first_row
     if candidate.head.header is not None or row is None or len(row) != len(_STANDARD):
         return None
-    if not _is_frame(row[0]):
+    if not is_frame(row[0]):
         return None
     return "no header, five columns, whole numbers in the first: the challenge's frame, x, y, z, photons"
 
 
-def _is_frame(cell: str) -> bool:
+def is_frame(cell: str) -> bool:
+    """Whether a cell may be a frame number."""
     try:
         return float(cell) == int(float(cell)) >= 0
     except (ValueError, OverflowError):
@@ -55,7 +56,7 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
     return Native(table.columns, unit="nm", frame_base=1, first_pixel=CORNER, dropped=table.dropped, notes=table.notes)
 
 
-def _write(table: Localizations, path: Path) -> None:
+def _write(table: Localizations, paths: list[Path]) -> None:
     import pandas as pd
 
     nothing = np.zeros(len(table))
@@ -66,7 +67,8 @@ def _write(table: Localizations, path: Path) -> None:
         "z": nothing if table.z is None else table.z,
         "photons": nothing if table.photons is None else table.photons,
     }
-    pd.DataFrame(rows).to_csv(path, header=False, index=False)
+    pd.DataFrame(rows).to_csv(paths[0], header=False, index=False)
 
 
-STANDARD = Format("challenge-standard", "the SMLM Challenge's standard submission", _recognise, _read, _write)
+_WRITER = Writer(_write, frozenset(_STANDARD), fills=("z", "photons"), suffixes=(".csv", ".txt"))
+STANDARD = Format("challenge-standard", "the SMLM Challenge's standard submission", _recognise, _read, _WRITER)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +12,6 @@ from flatmetric.errors import InputError
 from flatmetric.formats.native import Native, ReadOptions
 from flatmetric.formats.registry import Candidate, Format
 from flatmetric.formats.text import read_columns
-from flatmetric.localizations import Localizations
 
 _REQUIRED = ("x", "y")
 
@@ -37,12 +35,11 @@ class Delimited:
     ends_at_blank_line: bool = False
     valid: str | None = None
     refine: Callable[[Candidate, Native], None] | None = None
-    write: Callable[[Localizations, Path], None] | None = None
     notes: Sequence[str] = field(default=())
 
     def format(self) -> Format:
         """The entry for the registry."""
-        return Format(self.name, self.title, self._recognise, self._read, self.write)
+        return Format(self.name, self.title, self._recognise, self._read)
 
     def _recognise(self, candidate: Candidate) -> str | None:
         if not candidate.head.has(*self.known_by):

@@ -46,6 +46,7 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
     native = Native(
         table.columns,
         unit=unit if unit in ("nm", "um") else "px",
+        z_unit=found["z"].unit if "z" in found else "nm",
         frame_base=1,
         first_pixel=CORNER,
         pixel_size=None if size is None else (size, size),

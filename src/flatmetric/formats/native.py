@@ -196,12 +196,15 @@ def _scale_to_nm(
             "give --pixel-size in nm (pixel_size=...)"
         )
     factors = pixel if unit == "px" and pixel is not None else (_NM.get(unit, 1.0),) * 2
-    # Depth is never counted in camera pixels.
-    z_unit = native.z_unit or "nm"
-    if options.unit not in (None, "px"):
-        z_unit = options.unit
     width = math.sqrt(factors[0] * factors[1])
-    scale = {"x": factors[0], "y": factors[1], "z": _NM[z_unit]}
+    # Depth is counted in pixels only where the file says so: --unit px is about x and y.
+    z_unit = options.unit if options.unit not in (None, "px") else native.z_unit or "nm"
+    if z_unit == "px" and "z" in columns and pixel is None:
+        raise InputError(
+            f"{name}: z is in pixels and the file does not say how large a pixel is; give --pixel-size in nm"
+        )
+    deep = math.sqrt(pixel[0] * pixel[1]) if z_unit == "px" and pixel is not None else _NM.get(z_unit, 1.0)
+    scale = {"x": factors[0], "y": factors[1], "z": deep}
     for column in ("sigma", "uncertainty"):
         own = native.width_units.get(column, "")
         scale[column] = _NM.get(own, width)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flatmetric.errors import InputError
+from flatmetric.formats.challenge import is_frame
 from flatmetric.formats.native import CENTER, Native, ReadOptions
 from flatmetric.formats.registry import Candidate, Format
 from flatmetric.formats.text import read_columns
@@ -14,7 +15,7 @@ def _recognise(candidate: Candidate) -> str | None:
     row = candidate.head.first_row
     if candidate.head.header is not None or row is None or len(row) != len(_COLUMNS):
         return None
-    if not row[0].isdigit():
+    if not is_frame(row[0]):
         return None
     return "no header, four columns, whole numbers in the first: Octane's layout frame, x, y, intensity"
 

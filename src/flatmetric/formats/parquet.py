@@ -13,9 +13,9 @@ from flatmetric.errors import InputError
 from flatmetric.formats.headers import find_columns
 from flatmetric.formats.native import CORNER, Native, ReadOptions, checked
 from flatmetric.formats.plain import described, named_columns
-from flatmetric.formats.registry import Candidate, Format
+from flatmetric.formats.registry import Candidate, Format, Writer
 from flatmetric.formats.source import largest_content
-from flatmetric.localizations import Localizations
+from flatmetric.localizations import COLUMNS, Localizations
 
 if TYPE_CHECKING:
     import pyarrow
@@ -58,7 +58,8 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
         native.unit, native.z_unit, native.frame_base, native.first_pixel = "nm", "nm", 1, CORNER
         try:
             size = json.loads(ours).get("pixel_size")
-            native.pixel_size = None if size is None else (float(size[0]), float(size[1]))
+            sizes = None if size is None else (float(size[0]), float(size[1]))
+            native.pixel_size = sizes if sizes is not None and all(0 < s < float("inf") for s in sizes) else None
         except (ValueError, TypeError, AttributeError, LookupError):
             native.pixel_size = None
     return checked(native, options, name)
@@ -88,13 +89,14 @@ def _taken_apart(table: pyarrow.Table) -> tuple[list[str], list[npt.NDArray[Any]
     return list(table.column_names), [column.to_numpy() for column in table.columns], table.schema.metadata or {}
 
 
-def _write(table: Localizations, path: Path) -> None:
+def _write(table: Localizations, paths: list[Path]) -> None:
     pyarrow = _pyarrow()
     from pyarrow import parquet
 
     columns = pyarrow.table(table.columns())
     said = {_KEY: json.dumps({"unit": "nm", "frame_base": 1, "pixel_size": table.provenance.pixel_size}).encode()}
-    parquet.write_table(columns.replace_schema_metadata(said), path)
+    parquet.write_table(columns.replace_schema_metadata(said), paths[0])
 
 
-FORMAT = Format("parquet", "a Parquet or Arrow table", _recognise, _read, _write)
+_WRITER = Writer(_write, frozenset(COLUMNS), suffixes=(".parquet",))
+FORMAT = Format("parquet", "a Parquet or Arrow table", _recognise, _read, _WRITER)

@@ -12,10 +12,11 @@ import numpy as np
 from flatmetric.errors import InputError
 from flatmetric.formats.hdf5 import Hdf5, opened, recognised
 from flatmetric.formats.native import CENTER, Native, ReadOptions, checked
-from flatmetric.formats.registry import Candidate, Format
+from flatmetric.formats.registry import Candidate, Format, Writer
 from flatmetric.localizations import Localizations
 
 _LARGEST_YAML = 16 << 20
+SIDE_SUFFIXES = (".yaml",)
 
 
 def _recognise(candidate: Candidate) -> str | None:
@@ -29,7 +30,7 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
         documents = _inner_metadata(file)
     if locs is None or locs.dtype.names is None or locs.ndim != 1:
         raise InputError(f"{source.name}: the dataset 'locs' is not a table of named columns, as Picasso writes it")
-    yaml = source.beside(".yaml")
+    yaml = source.beside(SIDE_SUFFIXES[0])
     if yaml is not None:
         documents += _yaml_documents(yaml)
     names = locs.dtype.names
@@ -90,9 +91,10 @@ def _pixel_size(documents: list[Any], options: ReadOptions, yaml: Path | None) -
     return None
 
 
-def _write(table: Localizations, path: Path) -> None:
-    """Pixels, frames from 0, zero in the middle of the first pixel; double precision, so that nothing is lost."""
+def _write(table: Localizations, paths: list[Path]) -> None:
+    """Pixels, frames from 0, zero in the middle of the first pixel; double precision, so that nothing is rounded."""
     import h5py
+    import yaml
 
     size = table.provenance.pixel_size
     if size is None:
@@ -118,12 +120,13 @@ def _write(table: Localizations, path: Path) -> None:
     locs = np.empty(len(table), dtype=[(n, np.int64 if n == "frame" else np.float64) for n in columns])
     for name, values in columns.items():
         locs[name] = values
-    with h5py.File(path, "w") as file:
+    with h5py.File(paths[0], "w") as file:
         file.create_dataset("locs", data=locs)
-        file.create_dataset("metadata", data=json.dumps([metadata(table)]))
+        file.create_dataset("metadata", data=json.dumps([_metadata(table)]))
+    paths[1].write_text(str(yaml.safe_dump(_metadata(table))), encoding="utf-8")
 
 
-def metadata(table: Localizations) -> dict[str, Any]:
+def _metadata(table: Localizations) -> dict[str, Any]:
     """What Picasso wants to know of a movie: its size in frames and pixels, and the pixel size in nm."""
     size = table.provenance.pixel_size
     assert size is not None
@@ -137,11 +140,6 @@ def metadata(table: Localizations) -> dict[str, Any]:
     }
 
 
-def yaml_text(table: Localizations) -> str:
-    """The YAML file beside the HDF5 one."""
-    import yaml
-
-    return str(yaml.safe_dump(metadata(table), sort_keys=True))
-
-
-FORMAT = Format("picasso", "Picasso HDF5", _recognise, _read, _write)
+_HOLDS = frozenset({"frame", "x", "y", "z", "photons", "sigma", "uncertainty", "background"})
+_WRITER = Writer(_write, _HOLDS, fills=("photons",), suffixes=(".hdf5", ".h5"), side_suffixes=SIDE_SUFFIXES)
+FORMAT = Format("picasso", "Picasso HDF5", _recognise, _read, _WRITER)

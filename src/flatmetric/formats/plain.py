@@ -42,7 +42,7 @@ def described(found: Mapping[str, FoundColumn], native: Native) -> Native:
     native.unit = found["x"].unit if found["x"].unit in LENGTHS else None
     native.frame_base = None
     native.z_unit = native.unit if native.unit != "px" else "nm"
-    if "z" in found and found["z"].unit in ("nm", "um", "m"):
+    if "z" in found and found["z"].unit in LENGTHS:
         native.z_unit = found["z"].unit
     native.width_units = {n: found[n].unit or "" for n in ("sigma", "uncertainty") if n in found}
     if "frame" not in found:

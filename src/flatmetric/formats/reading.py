@@ -159,14 +159,21 @@ def format_named(name: str) -> Format:
 
 def _choose(candidate: Candidate, options: ReadOptions) -> tuple[Format, str]:
     if options.format is not None:
-        return format_named(options.format), "as given"
+        return _taking_columns(format_named(options.format), candidate, options), "as given"
     if options.columns is not None and candidate.head.lines:
         return plain.FORMAT, "a text table whose columns were given"
     for entry in FORMATS:
         reason = entry.recognise(candidate)
         if reason is not None:
-            return entry, reason
+            return _taking_columns(entry, candidate, options), reason
     raise InputError(f"{candidate.source.name}: {_unknown(candidate)}")
+
+
+def _taking_columns(entry: Format, candidate: Candidate, options: ReadOptions) -> Format:
+    """The format itself, unless columns were given to one that knows its own."""
+    if options.columns is not None and entry not in (plain.FORMAT, parquet.FORMAT):
+        raise InputError(f"{candidate.source.name}: {entry.title} knows its columns; leave --columns out")
+    return entry
 
 
 def _unknown(candidate: Candidate) -> str:

@@ -22,15 +22,31 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class Writer:
+    """How a format is written.
+
+    `write` puts a table under the given paths: the file's own, then one for each of `side_suffixes`. `holds` are the
+    columns it has room for, `fills` those that it writes as 0 where they are not known, `suffixes` the file names that
+    mean this format when none is named.
+    """
+
+    write: Callable[[Localizations, list[Path]], None]
+    holds: frozenset[str]
+    fills: tuple[str, ...] = ()
+    suffixes: tuple[str, ...] = ()
+    side_suffixes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Format:
     """One file format.
 
     `recognise` answers with the reason why a file is of this format, or None. `read` trusts that it is, and raises an
-    `InputError` where it is not. `write` puts a table under a path that does not exist yet.
+    `InputError` where it is not.
     """
 
     name: str
     title: str
     recognise: Callable[[Candidate], str | None]
     read: Callable[[Candidate, ReadOptions], Native]
-    write: Callable[[Localizations, Path], None] | None = None
+    writer: Writer | None = None

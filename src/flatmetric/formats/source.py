@@ -137,8 +137,6 @@ class Source:
     def _read(self, content: BinaryIO, size: int) -> bytes:
         try:
             return content.read(size)
-        except InputError:
-            raise
         except (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
             raise self._damaged() from error
         except Exception as error:

@@ -49,11 +49,12 @@ def text_pieces(source: Source) -> Iterator[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of the head: its text, its number from 1, and where it begins."""
+    """One line of the head: its text, its number from 1, and where it begins and ends."""
 
     text: str
     number: int
     offset: int
+    end: int
 
 
 class TextHead:
@@ -79,7 +80,7 @@ class TextHead:
             assert match is not None
             number += 1
             if match[1].strip(b" \t\0"):
-                lines.append(Line(_decoded(match[1]), number, at))
+                lines.append(Line(_decoded(match[1]), number, at, match.end()))
             at = match.end()
         return lines
 
@@ -150,7 +151,7 @@ class TextHead:
         if self._first_row_at < len(self._body):
             return self._body[self._first_row_at]
         last = self.lines[-1]
-        return Line("", last.number + 1, self.source.size)
+        return Line("", last.number + 1, last.end, last.end)
 
     def has(self, *names: str) -> bool:
         """Whether the header has all these names, in any order and case."""
@@ -216,9 +217,9 @@ def read_columns(
     source, start = head.source, head.data_line
     order = sorted(wanted, key=lambda name: wanted[name])
     width = len(head.header) if head.header is not None else len(head.first_row or [])
-    if head.first_row is not None and head.header is not None and len(head.first_row) == width - 1:
-        # A delimiter at the end of the header alone.
-        width -= not head.header[-1].text
+    shorter = head.first_row is not None and head.header is not None and len(head.first_row) == width - 1
+    if shorter and head.header is not None and not head.header[-1].text:
+        width -= 1  # a delimiter at the end of the header alone
     places = sorted(set(wanted.values()))
     kinds = [(place, _kind([name for name in order if wanted[name] == place])) for place in places]
     bytes_per_row = _bytes_per_row(head)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from flatmetric.errors import InputError
 from flatmetric.formats.native import CORNER, Native, ReadOptions
-from flatmetric.formats.registry import Candidate, Format
+from flatmetric.formats.registry import Candidate, Format, Writer
 from flatmetric.formats.text import read_columns
 from flatmetric.localizations import Localizations
 
@@ -66,10 +66,10 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
 
 
 def _depth_unit(unit: str | None) -> str:
-    return unit if unit in ("nm", "um", "m") else "nm"
+    return unit if unit in _LENGTHS else "nm"
 
 
-def _write(table: Localizations, path: Path) -> None:
+def _write(table: Localizations, paths: list[Path]) -> None:
     import pandas as pd
 
     names = {
@@ -85,9 +85,9 @@ def _write(table: Localizations, path: Path) -> None:
     }
     columns = table.columns()
     frame = pd.DataFrame({theirs: columns[ours] for ours, theirs in names.items() if ours in columns})
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with paths[0].open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n").writerow(frame.columns)
         frame.to_csv(file, header=False, index=False, na_rep="NaN")
 
 
-FORMAT = Format("thunderstorm", "ThunderSTORM CSV", _recognise, _read, _write)
+FORMAT = Format("thunderstorm", "ThunderSTORM CSV", _recognise, _read, Writer(_write, frozenset(_NAMES)))

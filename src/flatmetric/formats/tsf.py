@@ -21,6 +21,7 @@ _PIXEL_SIZE, _LOCATION_UNITS, _INTENSITY_UNITS = 7, 22, 23
 _SPOT = {1: "id", 2: "channel", 3: "frame", 7: "x", 8: "y", 9: "z", 10: "photons", 11: "background", 104: "uncertainty"}
 _SPOT_UNITS = 17
 _PHOTONS = 1
+_NOT_PHOTONS = "the intensity is in counts or an unnamed unit, not photons, and is kept as it is"
 
 
 def _is_binary(candidate: Candidate) -> str | None:
@@ -122,7 +123,7 @@ def _native(spots: list[dict[int, float]], summary: dict[int, float], options: R
         pixel_size=(size, size) if 0 < size < float("inf") else None,
     )
     if "photons" in columns and summary.get(_INTENSITY_UNITS) != _PHOTONS:
-        native.warnings.append("the intensity is in counts or an unnamed unit, not photons, and is kept as it is")
+        native.warnings.append(_NOT_PHOTONS)
     return checked(native, options, name)
 
 
@@ -149,6 +150,8 @@ def _read_text(candidate: Candidate, options: ReadOptions) -> Native:
         dropped=table.dropped,
         notes=table.notes,
     )
+    if "photons" in native.columns and summary.get("intensity_units", "").strip() not in ("PHOTONS", "1"):
+        native.warnings.append(_NOT_PHOTONS)
     try:
         size = float(summary.get("pixel_size", "nan"))
     except ValueError:

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 from flatmetric.errors import InputError
-from flatmetric.formats import picasso
-from flatmetric.formats.reading import FORMATS, format_named
+from flatmetric.formats.reading import FORMATS
+from flatmetric.formats.registry import Writer
 from flatmetric.localizations import Localizations
-from flatmetric.output import refuse_unwritable, whole_file
+from flatmetric.output import whole_file
 
-# What each format has room for; the rest is lost and said so.
-_HOLDS = {
-    "challenge-standard": {"frame", "x", "y", "z", "photons"},
-    "thunderstorm": {"frame", "x", "y", "z", "photons", "sigma", "uncertainty", "background", "id"},
-    "picasso": {"frame", "x", "y", "z", "photons", "sigma", "uncertainty", "background"},
-    "parquet": {"frame", "x", "y", "z", "photons", "sigma", "uncertainty", "background", "id", "channel"},
-}
-_BY_SUFFIX = {".csv": "challenge-standard", ".txt": "challenge-standard", ".hdf5": "picasso", ".h5": "picasso"}
-_BY_SUFFIX |= {".parquet": "parquet"}
+WRITERS: dict[str, Writer] = {entry.name: entry.writer for entry in FORMATS if entry.writer is not None}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Written:
-    """What was written: the files, the format, and the columns that found no place or had to be made up."""
+    """What was written: the files, the format, and the columns that found no place or were not known."""
 
     files: tuple[Path, ...]
     format: str
@@ -34,42 +27,33 @@ class Written:
 
 def writable_format(path: Path, format: str | None) -> str:
     """The format to write: the one named, or the usual one for the file's suffix."""
-    names = ", ".join(_HOLDS)
+    names = ", ".join(WRITERS)
     if format is None:
-        format = _BY_SUFFIX.get(path.suffix.lower())
-        if format is None:
-            raise InputError(f"{path}: its suffix does not say which format to write; give --to, one of {names}")
-    if format not in _HOLDS:
+        for name, writer in WRITERS.items():
+            if path.suffix.lower() in writer.suffixes:
+                return name
+        raise InputError(f"{path}: its suffix does not say which format to write; give --to, one of {names}")
+    if format not in WRITERS:
         known = any(entry.name == format for entry in FORMATS)
         raise InputError(f"{format!r} {'is read but not written' if known else 'is no format'}; give one of {names}")
     return format
 
 
-def write(
-    table: Localizations, path: Path, format: str | None = None, pixel_size: tuple[float, float] | None = None
-) -> Written:
-    """Write a table; `pixel_size` in nm is needed where the format counts in pixels and the table does not know it."""
-    name = writable_format(path, format)
-    if pixel_size is not None:
-        table = dataclasses.replace(table, provenance=dataclasses.replace(table.provenance, pixel_size=pixel_size))
-    write_to = format_named(name).write
-    assert write_to is not None
-    files = [path]
-    if name == "picasso":
-        side = path.with_suffix(".yaml")
-        refuse_unwritable(side)
-        files.append(side)
-        with whole_file(path) as unfinished, whole_file(side) as unfinished_side:
-            write_to(table, unfinished)
-            unfinished_side.write_text(picasso.yaml_text(table), encoding="utf-8")
-    else:
-        with whole_file(path) as unfinished:
-            write_to(table, unfinished)
-    there = set(table.columns())
-    needed = {"challenge-standard": ("z", "photons"), "picasso": ("photons",)}.get(name, ())
+def files_of(path: Path, format: str) -> list[Path]:
+    """The files that writing a format under `path` makes: itself, and those beside it."""
+    return [path, *(path.with_suffix(suffix) for suffix in WRITERS[format].side_suffixes)]
+
+
+def write(table: Localizations, path: Path, format: str) -> Written:
+    """Write a table in one of the `WRITERS`; several files appear together or not at all."""
+    writer = WRITERS[format]
+    files = files_of(path, format)
+    with ExitStack() as together:
+        writer.write(table, [together.enter_context(whole_file(file)) for file in files])
+    there = table.columns()
     return Written(
         tuple(files),
-        name,
-        lost=tuple(column for column in table.columns() if column not in _HOLDS[name]),
-        filled=tuple(column for column in needed if column not in there),
+        format,
+        lost=tuple(column for column in there if column not in writer.holds),
+        filled=tuple(column for column in writer.fills if column not in there),
     )

@@ -1,1 +1,1 @@
-"""Metrics: each a small pure function on two tables, with one typed result."""
+"""Metrics: small pure functions, each with a typed result."""

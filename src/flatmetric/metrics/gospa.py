@@ -42,12 +42,12 @@ class Ospa:
     frame_mean: Value
 
 
-def checked_order(p: float, c: float) -> None:
+def refuse_order(p: float, c: float) -> None:
     """Refuse an order below 1 or a cutoff that is not a positive length in nm.
 
     Examples
     --------
-    >>> checked_order(2, 250)
+    >>> refuse_order(2, 250)
     """
     if not 1 <= p < math.inf:
         raise InputError(f"the order p of GOSPA and OSPA is {p:g}; give a number of at least 1")
@@ -65,7 +65,16 @@ def assign(truth: Localizations, pred: Localizations, *, dim: int, p: float, c: 
     1
     """
     rows = _core.match(
-        truth.points(dim), pred.points(dim), truth.frame, pred.frame, c, math.inf, False, p, c**p, threads
+        truth.points(dim),
+        pred.points(dim),
+        truth.frame,
+        pred.frame,
+        lateral=c,
+        axial=math.inf,
+        greedy=False,
+        power=p,
+        price=c**p,
+        threads=threads,
     )
     return Matches(*rows)
 

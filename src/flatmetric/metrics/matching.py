@@ -55,11 +55,11 @@ def match(
         pred.points(dim),
         truth.frame,
         pred.frame,
-        tolerance,
-        tolerance_z,
-        matching == "greedy",
-        1.0,
-        math.inf,
-        threads,
+        lateral=tolerance,
+        axial=tolerance_z,
+        greedy=matching == "greedy",
+        power=1.0,
+        price=math.inf,
+        threads=threads,
     )
     return Matches(*rows)
