@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,8 @@ import numpy.typing as npt
 from flatmetric import _core, arguments
 from flatmetric.errors import InputError
 from flatmetric.result import FloatArray
+
+_ALIKE = 1e-9  # of the larger value: curves nearer than that are one
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -114,3 +117,34 @@ def flat_curve(
     slopes = (slope + np.concatenate(([0.0], np.cumsum(falls[places < largest])))) / divisor
     value = np.concatenate(([0.0], np.cumsum(slopes * np.diff(lam))))
     return FlatCurve(lam, value, np.append(slopes, slopes[-1]))
+
+
+def crossings(a: FlatCurve, b: FlatCurve) -> list[float]:
+    """The lam (nm) at which two curves change places: one is lower before, the other after.
+
+    Where they run together for a while in between, it is the middle of that.
+
+    Examples
+    --------
+    >>> import flatmetric as fm
+    >>> precise = fm.flat_curve([[0], [1000]], [[1]], lam_max=250)      # one of two, 1 nm off
+    >>> complete = fm.flat_curve([[0], [1000]], [[40], [1040]], lam_max=250)      # both, 40 nm off
+    >>> [round(lam, 9) for lam in crossings(precise, complete)]
+    [79.0]
+    """
+    end = min(a.lam[-1], b.lam[-1])
+    lam = np.union1d(a.lam, b.lam)
+    lam = lam[lam <= end]
+    difference = a(lam) - b(lam)
+    alike = np.abs(difference) <= _ALIKE * max(float(a.value[-1]), float(b.value[-1]))
+    sign = np.where(alike, 0, np.sign(difference))
+    found = []
+    for i, j in itertools.pairwise(np.flatnonzero(sign)):
+        if sign[i] == sign[j]:
+            continue
+        if j == i + 1:
+            share = difference[i] / (difference[i] - difference[j])
+            found.append(float(lam[i] + share * (lam[j] - lam[i])))
+        else:
+            found.append(float((lam[i + 1] + lam[j - 1]) / 2))
+    return found

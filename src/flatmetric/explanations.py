@@ -25,9 +25,11 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowCosts:
-    """What each row that counts adds to the Flat Metric, nm: true rows by being displaced or missed, found ones by being
-    false (NaN where the Flat Metric is undefined); and the row of the whole other table that most of its mass goes to,
-    with the distance (-1 and NaN: to nobody).
+    """What each row that counts adds to the Flat Metric, nm: true rows by being displaced or missed, found ones by
+    being false (NaN where the Flat Metric is undefined).
+
+    `truth_partner` and `pred_partner` are the rows of the whole other table that most of the mass goes to, with the
+    distance; -1 and NaN where it goes to nobody.
     """
 
     displaced: FloatArray

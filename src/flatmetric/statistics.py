@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from flatmetric.arguments import thread_count
 from flatmetric.comparison import counted_matches
+from flatmetric.curve import crossings
 from flatmetric.errors import InputError
 from flatmetric.explanations import per_frame
 from flatmetric.metrics.challenge import errors_of
@@ -188,11 +192,21 @@ def resampled(tables: Sequence[FloatArray], block: int, resamples: int, rng: np.
     # Sums of the block that begins at each frame, scaled so that a resample has as many frames as there are.
     around = np.vstack((np.zeros((1, joined.shape[1])), np.cumsum(np.vstack((joined, joined[: block - 1])), axis=0)))
     sums = (around[block:] - around[:-block]) * (frames / (blocks * block))
-    totals = np.empty((resamples, joined.shape[1]))
-    for first in range(0, resamples, _CHUNK):
-        drawn = rng.integers(0, frames, (min(_CHUNK, resamples - first), blocks))
-        counts = np.array([np.bincount(row, minlength=frames) for row in drawn], dtype=np.float64)
-        totals[first : first + len(drawn)] = counts @ sums
+    used = np.flatnonzero(sums.any(axis=0))  # without depths or photons a third of the columns is empty
+    totals = np.zeros((resamples, joined.shape[1]))
+    starts = range(0, resamples, _CHUNK)
+
+    def draw(first: int, own: np.random.Generator) -> None:
+        rows = min(_CHUNK, resamples - first)
+        drawn = own.integers(0, frames, (rows, blocks), dtype=np.int32)
+        counts = np.empty((rows, frames))
+        for row in range(rows):
+            counts[row] = np.bincount(drawn[row], minlength=frames)
+        totals[first : first + rows, used] = counts @ sums[:, used]
+
+    # Every chunk has a generator of its own, so that threads change no bit.
+    with ThreadPoolExecutor(thread_count(None)) as pool:
+        list(pool.map(draw, starts, rng.spawn(len(starts))))
     widths = np.cumsum([table.shape[1] for table in tables])[:-1]
     return np.split(totals, widths, axis=1)
 
@@ -373,3 +387,41 @@ def _holm(pairs: list[Pair]) -> tuple[Pair, ...]:
         largest = max(largest, min(1.0, pairs[k].p * (len(pairs) - rank)))
         corrected[k] = largest
     return tuple(dataclasses.replace(pair, p_holm=p) for pair, p in zip(pairs, corrected, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """For which lam between `low` and `high` (nm) which program has the lowest Flat Metric: the `share` of the range
+    for each, and for each pair the lam at which their curves cross.
+    """
+
+    low: float
+    high: float
+    share: dict[str, float]
+    crossings: dict[tuple[str, str], tuple[float, ...]]
+
+
+def lead_over(comparison: Comparison, low: float, high: float) -> Lead:
+    """Who leads for which lam, from the exact curves.
+
+    Examples
+    --------
+    >>> from flatmetric.scoring import score
+    >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
+    >>> precise, complete = {"frame": [1], "x": [1.0], "y": [0.0]}, dict(truth, x=[40.0, 40.0])
+    >>> c = compare([("precise", score(truth, precise)), ("complete", score(truth, complete))])
+    >>> lead = lead_over(c, 10, 250)
+    >>> round(lead.share["complete"], 4), [round(lam, 6) for lam in lead.crossings["complete", "precise"]]
+    (0.7125, [79.0])
+    """
+    curves = [score.curve(high) for score in comparison.scores]
+    places = {
+        (comparison.names[i], comparison.names[j]): tuple(crossings(curves[i], curves[j]))
+        for i, j in itertools.combinations(range(len(curves)), 2)
+    }
+    inside = {lam for crossed in places.values() for lam in crossed if low < lam < high}
+    edges = np.array(sorted({low, high} | inside))
+    best = np.argmin([curve((edges[1:] + edges[:-1]) / 2) for curve in curves], axis=0)
+    widths = np.diff(edges)
+    share = {name: float(widths[best == k].sum() / (high - low)) for k, name in enumerate(comparison.names)}
+    return Lead(low, high, share, places)

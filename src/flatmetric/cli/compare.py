@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from flatmetric.cli import reading, rules
 from flatmetric.cli.writing import JsonOption, refuse_outputs, write_json
-from flatmetric.curve import FlatCurve
 from flatmetric.errors import InputError
 from flatmetric.metrics.value import Undefined, plain
 from flatmetric.scoring import score as score_tables
-from flatmetric.statistics import RESAMPLES, Comparison, Pair
+from flatmetric.statistics import RESAMPLES, Comparison, Lead, Pair, lead_over
 from flatmetric.statistics import compare as compare_scores
 from flatmetric.version import __version__
 
@@ -103,7 +100,7 @@ def compare(
     )
     content = comparison_content(found)
     if curves:
-        content["lead"] = lead_content(found)
+        content["lead"] = lead_content(lead_over(found, LEAD_FROM, LEAD_TO))
     reading.print_warnings(true, *tables)
     for name, score in zip(found.names, found.scores, strict=True):
         for warning in score.warnings:
@@ -190,40 +187,10 @@ def pair_sentence(pair: Pair) -> str:
     return f"{better} is better than {worse} by {by}, p {pair.p_holm:.2g}"
 
 
-def crossings(a: FlatCurve, b: FlatCurve) -> list[float]:
-    """The lam (nm) at which two curves cross: one is lower before, the other after."""
-    lam = np.union1d(a.lam, b.lam)
-    difference = a(lam) - b(lam)
-    scale = 1e-9 * max(float(a.value[-1]), float(b.value[-1]), 1e-300)
-    sign = np.where(np.abs(difference) <= scale, 0, np.sign(difference))
-    clear = np.flatnonzero(sign)
-    found = []
-    for i, j in itertools.pairwise(clear):
-        if sign[i] == sign[j]:
-            continue
-        if j == i + 1:
-            share = difference[i] / (difference[i] - difference[j])
-            found.append(float(lam[i] + share * (lam[j] - lam[i])))
-        else:  # equal for a while in between: the middle of it
-            found.append(float((lam[i + 1] + lam[j - 1]) / 2))
-    return found
-
-
-def lead_content(found: Comparison) -> dict[str, Any]:
-    """Where the curves of each two results cross, and over which share of lam each one is the best."""
-    curves = [score.curve(LEAD_TO) for score in found.scores]
-    pairs = [
-        {"a": found.names[i], "b": found.names[j], "crossings_nm": crossings(curves[i], curves[j])}
-        for i, j in itertools.combinations(range(len(curves)), 2)
-    ]
-    marks = {LEAD_FROM, LEAD_TO}
-    for pair in pairs:
-        marks |= {lam for lam in pair["crossings_nm"] if LEAD_FROM < lam < LEAD_TO}  # type: ignore[union-attr]
-    edges = np.array(sorted(marks))
-    middles, widths = (edges[1:] + edges[:-1]) / 2, np.diff(edges)
-    best = np.argmin([curve(middles) for curve in curves], axis=0)
-    share = {name: float(widths[best == k].sum() / (LEAD_TO - LEAD_FROM)) for k, name in enumerate(found.names)}
-    return {"from_nm": LEAD_FROM, "to_nm": LEAD_TO, "share": share, "pairs": pairs}
+def lead_content(lead: Lead) -> dict[str, Any]:
+    """The JSON of the lead."""
+    pairs = [{"a": a, "b": b, "crossings_nm": list(lam)} for (a, b), lam in lead.crossings.items()]
+    return {"from_nm": lead.low, "to_nm": lead.high, "share": lead.share, "pairs": pairs}
 
 
 def lead_text(lead: dict[str, Any]) -> str:

@@ -1,0 +1,71 @@
+"""`flatmetric compare`, and the certainty of `score`, as a user runs them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.cli.test_files import run
+from tests.cli.test_score import SCHEMA
+from tests.test_statistics import draw
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    truth, good = draw(np.random.default_rng(0), 80, 0.9, 15)
+    _, poor = draw(np.random.default_rng(0), 80, 0.5, 60)
+    paths = [tmp_path / f"{name}.csv" for name in ("truth", "poor", "good")]
+    for path, table in zip(paths, (truth, poor, good), strict=True):
+        pd.DataFrame(table).to_csv(path, index=False)
+    return paths
+
+
+def test_compare(files: list[Path]) -> None:
+    out = run("compare", *files, "--curve")
+    assert out.returncode == 0
+    assert out.stdout.index("good") < out.stdout.index("poor")
+    assert "good is better than poor by " in out.stdout and "best for lam from 10 to 250 nm" in out.stdout
+
+
+def test_compare_as_json(files: list[Path]) -> None:
+    content = json.loads(run("compare", *files, "--json", "-", "--seed", "7", "--curve").stdout)
+    assert [entry["name"] for entry in content["entries"]] == ["good", "poor"]
+    low, high = content["entries"][0]["flat_metric"]["ci"]
+    assert low < content["entries"][0]["flat_metric"]["value"] < high
+    (pair,) = content["pairs"]
+    assert {"a", "b", "difference", "ci", "p", "p_holm"} <= set(pair) and pair["difference"] < 0
+    assert content["seed"] == 7 and sum(content["lead"]["share"].values()) == pytest.approx(1)
+
+
+def test_score_with_intervals_and_curve(files: list[Path]) -> None:
+    out = run("score", files[0], files[2], "--ci", "90", "--seed", "5", "--curve", "200", "--json", "-")
+    content = json.loads(out.stdout)
+    jsonschema.validate(content, SCHEMA)
+    assert (content["ci"]["level"], content["ci"]["seed"]) == (90, 5)
+    low, high = content["ci"]["intervals"]["flat_metric.value"]
+    assert low < content["flat_metric"]["value"] < high
+    curve = content["curve"]
+    assert curve["lam_nm"][-1] == 200 and len(curve["lam_nm"]) == len(curve["value"])
+    assert np.interp(125, curve["lam_nm"], curve["value"]) == pytest.approx(content["flat_metric"]["value"])
+    assert "90 % intervals" in run("score", files[0], files[2], "--ci", "90").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("truth.csv", "good.csv"), "one result can't be compared; give two or more"),
+        (("truth.csv", "good.csv", "good.csv"), "two programs have the same name"),
+        (("truth.csv", "good.csv", "poor.csv", "--ci", "0"), "confidence level is 0"),
+        (("truth.csv", "good.csv", "missing.csv"), "missing.csv: there is no such file"),
+        (("truth.csv", "good.csv", "poor.csv", "--photon-quantile", "0.5"), "no photons for a photon threshold"),
+    ],
+)
+def test_wrong_input(words: tuple[str, ...], sentence: str, files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(files[0].parent)
+    out = run("compare", *words)
+    assert out.returncode == 2 and sentence in out.stderr and "Traceback" not in out.stderr
