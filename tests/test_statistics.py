@@ -70,8 +70,8 @@ def draw(rng: np.random.Generator, frames: int, quality: float = 0.8, error: flo
 def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
     paths = ("flat_metric.value", "challenge.jaccard", "challenge.rmse_xy", "challenge.efficiency")
     rng = np.random.default_rng(0)
-    long = numbers(fm.score(*draw(rng, 20_000)))
-    trials, hits = 300, dict.fromkeys(paths, 0)
+    long = numbers(fm.score(*draw(rng, 50_000)))
+    trials, hits = 1000, dict.fromkeys(paths, 0)
     for trial in range(trials):
         intervals = confidence(fm.score(*draw(rng, 60)), resamples=400, seed=trial).intervals
         for path in paths:
