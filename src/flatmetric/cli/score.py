@@ -8,7 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from flatmetric.check import check_window
 from flatmetric.cli import reading, rules
+from flatmetric.cli.check import sentence
 from flatmetric.cli.score_text import bins_text, score_text
 from flatmetric.cli.writing import JsonOption, refuse_outputs, write_columns, write_json
 from flatmetric.curve import FlatCurve
@@ -148,6 +150,10 @@ def score(
         content["ci"] = dataclasses.asdict(intervals)
     if curve is not None:
         content["curve"] = curve_content(scored.curve(curve))
+    content["warnings"] += [
+        f"the result may be wrong as a whole: {sentence(finding)}; see flatmetric check"
+        for finding in check_window(true, found, lam=lam)
+    ]
     if binned is not None:
         content["by"] = {"quantity": by_quantity, "bins": [bin_content(each) for each in binned]}
     if frames_file is not None:

@@ -1,0 +1,171 @@
+"""What is wrong with a file is found, with its size; nothing is found in a file that is right."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flatmetric as fm
+from flatmetric.check import applied, check, check_window
+
+DATA = Path(os.environ.get("FLATMETRIC_DATA", Path(__file__).parents[2] / "shared" / "data")) / "gt-and-results"
+
+
+def world(
+    seed: int = 0, frames: int = 300, per_frame: int = 6, recall: float = 0.8, false: int = 200
+) -> tuple[Any, Any]:
+    """A truth and a right result, in 3D."""
+    rng = np.random.default_rng(seed)
+    n = frames * per_frame
+    truth = fm.Localizations(
+        frame=np.repeat(np.arange(1, frames + 1), per_frame),
+        x=rng.uniform(0, 6400, n),
+        y=rng.uniform(0, 6400, n),
+        z=rng.uniform(-600, 600, n),
+    )
+    found = np.flatnonzero(rng.random(n) < recall)
+    k = len(found)
+    assert truth.z is not None
+    pred = fm.Localizations(
+        frame=np.r_[truth.frame[found], rng.integers(1, frames + 1, false)],
+        x=np.r_[truth.x[found] + rng.normal(0, 20, k), rng.uniform(0, 6400, false)],
+        y=np.r_[truth.y[found] + rng.normal(0, 20, k), rng.uniform(0, 6400, false)],
+        z=np.r_[truth.z[found] + rng.normal(0, 50, k), rng.uniform(-600, 600, false)],
+    )
+    return truth, pred
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("recall", [0.1, 0.5, 0.95])
+def test_silent_on_a_right_result(seed: int, recall: float) -> None:
+    truth, pred = world(seed, recall=recall, false=600)
+    assert check(truth, pred) == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_silent_on_noise(seed: int) -> None:
+    assert check(world(seed)[0], world(seed + 100)[1]) == []
+
+
+def only(truth: Any, pred: Any, kind: str) -> Any:
+    findings = check(truth, pred)
+    assert [finding.kind for finding in findings] == [kind]
+    finding = findings[0]
+    assert finding.flat_metric_after < finding.flat_metric_before and finding.certainty > 0.99 and finding.mend
+    assert check(truth, applied(pred, finding)) == []  # mended
+    return finding
+
+
+@pytest.mark.parametrize("shift", [(30.0, 0.0), (-400.0, 250.0), (900.0, -300.0)])
+def test_shift(shift: tuple[float, float]) -> None:
+    truth, pred = world()
+    finding = only(truth, dataclasses.replace(pred, x=pred.x + shift[0], y=pred.y + shift[1]), "shift")
+    # sub-nm on more than a thousand pairs, but for the false detections' share
+    assert abs(finding.estimate["x"] - shift[0]) < 2 and abs(finding.estimate["y"] - shift[1]) < 2
+    assert finding.mend.startswith("--shift ") and not finding.estimate["half_pixel"]
+
+
+def test_half_a_pixel() -> None:
+    truth, pred = world()
+    finding = only(truth, dataclasses.replace(pred, x=pred.x - 50, y=pred.y - 50), "shift")
+    assert finding.estimate["half_pixel"] and "--origin" in finding.mend
+
+
+@pytest.mark.parametrize("offset", [-1, 1, -10, 7])
+def test_frame_offset(offset: int) -> None:
+    truth, pred = world()
+    finding = only(truth, dataclasses.replace(pred, frame=pred.frame + offset), "frame_offset")
+    assert finding.estimate == offset and finding.mend == f"--frame-base {1 + offset}"
+
+
+def test_swapped_axes() -> None:
+    truth, pred = world()
+    assert only(truth, dataclasses.replace(pred, x=pred.y, y=pred.x), "swapped_axes").mend == "--swap-xy"
+
+
+@pytest.mark.parametrize("axis", ["x", "y"])
+def test_flipped_axis(axis: str) -> None:
+    truth, pred = world()
+    finding = only(truth, dataclasses.replace(pred, **{axis: 6400 - getattr(pred, axis)}), "flipped_axis")
+    assert finding.estimate["axis"] == axis and finding.estimate["size"] == pytest.approx(6400, abs=2)
+
+
+@pytest.mark.parametrize(
+    ("factor", "mend"), [(1e-3, "--unit um"), (0.01, "--unit px"), (100 / 133, "--unit px"), (1.05, "")]
+)
+def test_scale(factor: float, mend: str) -> None:
+    truth, pred = world(recall=0.9)
+    finding = next(
+        f for f in check(truth, dataclasses.replace(pred, x=pred.x * factor, y=pred.y * factor)) if f.kind == "scale"
+    )
+    assert finding.estimate == pytest.approx(factor, rel=2e-3) and finding.mend.startswith(mend)
+
+
+def test_z_sign() -> None:
+    truth, pred = world()
+    only(truth, dataclasses.replace(pred, z=-pred.z), "z_sign")
+
+
+def test_duplicates() -> None:
+    truth, pred = world()
+    rows = np.r_[np.arange(len(pred)), np.arange(0, len(pred), 5)]
+    assert only(truth, pred.select(rows), "duplicates").estimate == len(np.arange(0, len(pred), 5))
+
+
+def test_truncated() -> None:
+    truth, pred = world()
+    (finding,) = check(truth, pred.frame_range(last=150))
+    assert finding.kind == "truncated" and finding.estimate["last_frame"] == 150
+
+
+def test_two_faults_at_once() -> None:
+    truth, pred = world()
+    faulty = dataclasses.replace(pred, frame=pred.frame - 1, x=pred.x + 50, y=pred.y + 50)
+    findings = check(truth, faulty)
+    assert [finding.kind for finding in findings] == ["frame_offset", "shift"]
+    assert findings[0].flat_metric_after == findings[1].flat_metric_before > findings[1].flat_metric_after
+
+
+def test_a_window_in_the_middle_is_enough() -> None:
+    truth, pred = world(frames=4000)
+    assert check_window(truth, pred) == []
+    (finding,) = check_window(truth, dataclasses.replace(pred, x=pred.x + 60, y=pred.y - 20))
+    assert finding.kind == "shift" and finding.estimate["x"] == pytest.approx(60, abs=2)
+    assert check_window(truth, pred.frame_range(last=2000)) == []
+
+
+def test_nothing_to_check() -> None:
+    truth, pred = world()
+    assert check(truth, pred.select(np.zeros(0, dtype=int))) == []
+    with pytest.raises(fm.InputError, match="the truth has no row"):
+        check(truth.select(np.zeros(0, dtype=int)), pred)
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the real data are not here")
+def test_no_false_alarm_on_real_data() -> None:
+    def read(path: Path) -> fm.Localizations:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", fm.ReadWarning)
+            return fm.read(path)
+
+    for folder in sorted(DATA.iterdir()):
+        truth = read(folder / "gt.csv")
+        for file in sorted(folder.glob("[pt]*.csv")):
+            if file.name.startswith("tubulins"):
+                continue
+            findings = check(truth, read(file))
+            kinds = [finding.kind for finding in findings]
+            if folder.name.startswith("epfl2016"):
+                # the movie's own offset, and results for its first frames only
+                assert "truncated" in kinds and ("shift" in kinds or file.name.startswith("trackpy"))
+                if "picasso" in file.name:
+                    assert findings[0].estimate["x"] == pytest.approx(26, abs=6)
+                    assert findings[0].estimate["y"] == pytest.approx(-38, abs=6)
+            else:
+                assert kinds == [], (folder.name, file.name)
