@@ -96,9 +96,10 @@ def test_flipped_axis(axis: str) -> None:
     assert finding.estimate["axis"] == axis and finding.estimate["size"] == pytest.approx(6400, abs=2)
 
 
-@pytest.mark.parametrize(
-    ("factor", "mend"), [(1e-3, "--unit um"), (0.01, "--unit px"), (100 / 133, "--unit px"), (1.05, "")]
-)
+SCALES = [(1e-3, "--unit um"), (0.01, "--unit px"), (100 / 133, "--unit px"), (1.05, "")]
+
+
+@pytest.mark.parametrize(("factor", "mend"), SCALES)
 def test_scale(factor: float, mend: str) -> None:
     truth, pred = world(recall=0.9)
     finding = next(

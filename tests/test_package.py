@@ -20,18 +20,8 @@ PACKAGE = ROOT / "src" / "flatmetric"
 # Imports go down only: a module may import from its own layer's package and from lower layers.
 LAYERS = [
     *("version", "_core", "errors", "output", "result", "arguments", "curve", "reference", "transport"),
-    *(
-        "localizations",
-        "formats",
-        "inspection",
-        "protocol",
-        "check",
-        "metrics",
-        "comparison",
-        "scoring",
-        "explanations",
-    ),
-    *("statistics", "", "cli", "__main__"),
+    *("localizations", "formats", "inspection", "check", "protocol", "metrics", "comparison", "scoring"),
+    *("explanations", "statistics", "", "cli", "__main__"),
 ]
 
 

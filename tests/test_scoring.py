@@ -313,14 +313,16 @@ def test_rules_from_a_file(tmp_path: Path) -> None:
 def test_bad_wobble_tables(tmp_path: Path) -> None:
     path = tmp_path / "w.csv"
     for content, sentence in (
-        ("1,2\n", "has 2 cells"),
+        ("1,2\n", "row 1 of the wobble table"),
         ("dx,dy,z\n1,2,a\n", "row 2 of the wobble table"),
         ("dx,dy,z\n", "at least one"),
-        ("1,2,nan\n", "not finite"),
+        ("1,2,nan\n", "row 1 of the wobble table"),
     ):
         path.write_text(content)
         with pytest.raises(fm.InputError, match=sentence):
             read_wobble(path)
+    path.write_text("# by depth\nz,dx,dy\n300,1,7\n")
+    assert [float(step[0]) for step in read_wobble(path).shifts(np.array([0.0]))] == [1.0, 7.0]
 
 
 @pytest.mark.parametrize("rules", RULES)

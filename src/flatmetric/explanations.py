@@ -19,6 +19,7 @@ from flatmetric.scoring import Score, masses
 Quantity = Literal["z", "photons", "density", "frame"]
 Columns = dict[str, npt.NDArray[Any]]
 _NOBODY = -1
+_MOST_BINS = 1000
 # Of a mass, what the rounding of a plan may leave behind.
 _ROUNDING = 1e-9
 
@@ -259,8 +260,8 @@ def by(score: Score, quantity: Quantity, bins: int = 10) -> list[Bin]:
     """
     if quantity not in get_args(Quantity):
         raise InputError(f"scores can't be binned by {quantity!r}; give {', '.join(get_args(Quantity))}")
-    if bins < 1:
-        raise InputError(f"the number of bins is {bins}; give at least 1")
+    if not 1 <= bins <= _MOST_BINS:
+        raise InputError(f"the number of bins is {bins}; give 1 to {_MOST_BINS}")
     compared = score.compared
     matches = counted_matches(compared)
     if len(compared.truth_counts) == 0:

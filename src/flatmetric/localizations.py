@@ -90,7 +90,7 @@ class Localizations:
     _points: dict[int, FloatArray] = dataclasses.field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        rows = len(np.atleast_1d(np.asarray(self.frame)))
+        rows = len(_one_dimensional(self.frame, "frame"))
         for name in COLUMNS:
             value = getattr(self, name)
             if value is None and name not in _REQUIRED:
@@ -134,7 +134,12 @@ class Localizations:
         for name, theirs in (columns or {}).items():
             if theirs not in names:
                 raise InputError(f"the table has no column {theirs!r} for {name} but {_listed(names)}")
-        found: dict[str, Any] = {name: np.asarray(table[theirs]) for name, theirs in wanted.items() if theirs in names}
+        found: dict[str, Any] = {
+            # Columns of a dict as they are, so that masks are seen.
+            name: table[theirs] if isinstance(table, Mapping) else np.asarray(table[theirs])
+            for name, theirs in wanted.items()
+            if theirs in names
+        }
         return cls(**found)
 
     def __len__(self) -> int:
@@ -309,7 +314,12 @@ def _column_names(table: Any) -> list[str]:
 
 
 def _one_dimensional(value: Any, name: str) -> npt.NDArray[Any]:
-    array = np.asarray(value)
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise InputError(f"{name} has masked entries; drop those rows or fill them")
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise InputError(f"{name} has rows of different lengths; give one value for each row") from error
     if array.ndim != 1:
         raise InputError(f"{name} has shape {array.shape}; give one value for each row")
     if array.size > 0 and array.dtype.kind not in "fiu":

@@ -44,6 +44,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     ['a.txt']
     """
     refuse_unwritable(path)
+    path = path.resolve()  # what a link points to is written, not the link
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
     os.close(handle)
     unfinished = Path(name)

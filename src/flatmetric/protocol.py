@@ -108,7 +108,11 @@ class Protocol:
             frame = getattr(self, field)
             if frame is not None and (isinstance(frame, bool) or not isinstance(frame, (int, np.integer))):
                 raise InputError(f"{field} is {frame!r}; give a frame number")
-        if self.dim not in (None, 2, 3):
+        if not isinstance(self.name, str):
+            raise InputError(f"name is {self.name!r}; give a text")
+        if self.wobble is not None and not isinstance(self.wobble, Wobble):
+            raise InputError(f"wobble is {self.wobble!r:.40}; give a Wobble, as read_wobble makes it")
+        if self.dim not in (None, 2, 3) or isinstance(self.dim, float):
             raise InputError(f"dim is {self.dim!r}; give 2 or 3")
         for field in ("tolerance", "tolerance_z"):
             value = _number(getattr(self, field), field)
@@ -178,7 +182,7 @@ class Protocol:
                 content = tomllib.load(file)
         except OSError as error:
             raise InputError(f"{path}: can't be read, {error.strerror}") from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
             raise InputError(f"{path}: is not valid TOML ({error})") from error
         known = {field.name for field in dataclasses.fields(cls)}
         for key in content:
@@ -190,6 +194,9 @@ class Protocol:
                 content["wobble"] = read_wobble(path.parent / str(content["wobble"]))
             if "fov" in content:
                 content["fov"] = field_of_view(content["fov"])
+            # One kind of threshold takes the place of the preset's other.
+            if "photon_quantile" in content:
+                content.setdefault("photon_threshold", None)
             return dataclasses.replace(start, **{"name": path.stem, **content})
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
@@ -210,7 +217,10 @@ class Protocol:
 def _number(value: Any, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
         raise InputError(f"{name} is {value!r}; give a number")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise InputError(f"{name} has more than 300 digits; give a number that can be meant") from error
 
 
 def field_of_view(value: Any) -> tuple[float, float]:
@@ -230,6 +240,8 @@ def field_of_view(value: Any) -> tuple[float, float]:
 
 def read_wobble(path: Path) -> Wobble:
     """A wobble table from a CSV file with the columns dx, dy, z in nm, with or without a header."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: is not an ordinary file; give a table of dx, dy, z")
     try:
         lines = path.read_text(encoding="utf-8-sig").replace(";", ",").replace("\t", ",").splitlines()
     except OSError as error:
@@ -237,21 +249,21 @@ def read_wobble(path: Path) -> Wobble:
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is not a text table of dx, dy, z") from error
     rows: list[list[float]] = []
-    header_seen = False
+    order = [0, 1, 2]  # of dx, dy, z in a row
     for number, line in enumerate(lines, 1):
-        cells = [cell.strip() for cell in line.split(",")]
+        cells = [cell.strip().strip('"').lower() for cell in line.split(",")]
         if not any(cells) or line.startswith("#"):
+            continue
+        if not rows and {"dx", "dy", "z"} <= set(cells):
+            order = [cells.index(name) for name in ("dx", "dy", "z")]
             continue
         try:
             row = [float(cell) for cell in cells]
         except ValueError as error:
-            if not rows and not header_seen:
-                header_seen = True
-                continue
             raise InputError(f"{path}: row {number} of the wobble table is {line!r:.60}; give dx,dy,z in nm") from error
-        if len(row) != 3:
-            raise InputError(f"{path}: row {number} of the wobble table has {len(row)} cells; give dx,dy,z in nm")
-        rows.append(row)
+        if len(row) < 3 or not all(map(math.isfinite, row)):
+            raise InputError(f"{path}: row {number} of the wobble table is {line!r:.60}; give dx,dy,z in nm")
+        rows.append([row[k] for k in order])
     table = np.array(rows).reshape(-1, 3)
     try:
         return Wobble(table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy())

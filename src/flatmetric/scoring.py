@@ -235,6 +235,8 @@ def score(
     (41.667, 2, 1)
     """
     rules = Protocol() if protocol is None else protocol
+    if not isinstance(rules, Protocol):
+        raise InputError(f"protocol is {rules!r:.60}; give a Protocol, as Protocol.preset('challenge2016')")
     truth_table, pred_table = _table(truth, "truth"), _table(pred, "pred")
     if len(truth_table) == 0:
         raise InputError(f"{truth_table.provenance.file or 'truth'}: the truth has no row; give the true molecules")

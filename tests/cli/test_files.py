@@ -181,3 +181,29 @@ def test_progress_only_on_a_terminal(thunderstorm: Path, monkeypatch: Any, capsy
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
     reading.read_with_progress(thunderstorm, reading.options_from_flags())
     assert capsys.readouterr().err == ""
+
+
+def test_a_link_is_followed_and_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(samples.STANDARD)
+    (tmp_path / "real.csv").write_text("old")
+    (tmp_path / "link.csv").symlink_to("real.csv")
+    assert run("convert", tmp_path / "t.csv", tmp_path / "link.csv").returncode == 0
+    assert (tmp_path / "link.csv").is_symlink() and (tmp_path / "real.csv").read_text() != "old"
+
+
+def test_an_archive_and_its_metadata_are_inputs(tmp_path: Path) -> None:
+    import zipfile
+
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("t.csv", samples.STANDARD)
+    out = run("inspect", tmp_path / "a.zip" / "t.csv", "--json", tmp_path / "a.zip")
+    assert out.returncode == 2 and zipfile.is_zipfile(tmp_path / "a.zip")
+    samples.picasso(tmp_path / "l.hdf5")
+    out = run("inspect", tmp_path / "l.hdf5", "--json", tmp_path / "l.yaml")
+    assert out.returncode == 2 and "is an input" in out.stderr
+
+
+def test_an_empty_table_needs_a_header(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("frame,x,y\n")
+    out = run("convert", tmp_path / "t.csv", tmp_path / "o.csv")
+    assert out.returncode == 2 and "--to thunderstorm" in out.stderr and not (tmp_path / "o.csv").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -200,3 +201,68 @@ def test_columns_by_header_name(tmp_path: Path) -> None:
 
 def test_nanometres_win_where_both_units_are_there(tmp_path: Path) -> None:
     assert quietly(written(tmp_path, "frame,x [px],y [px],X (nm),Y (nm)\n1,1,2,130,260\n")).x[0] == 130
+
+
+def test_every_axis_has_its_own_unit(tmp_path: Path) -> None:
+    table = quietly(written(tmp_path, "frame,x_nm,y_um\n1,1000,2\n"))
+    assert (table.x[0], table.y[0]) == (1000, 2000)
+    table = quietly(written(tmp_path, "frame,x [px],y [nm]\n1,10,2000\n"), pixel_size=100)
+    assert (table.x[0], table.y[0]) == (1000, 2000)
+
+
+@pytest.mark.parametrize("unit", ["mm", "Å", "inch"])
+def test_units_that_are_not_known_are_refused(unit: str, tmp_path: Path) -> None:
+    path = written(tmp_path, f"frame,x [{unit}],y [{unit}]\n1,10,20\n")
+    with pytest.raises(fm.InputError, match="which is not known; give --unit"):
+        fm.read(path)
+    assert quietly(path, unit="nm").x[0] == 10
+
+
+def test_a_column_wanted_twice_is_converted_once_each(tmp_path: Path) -> None:
+    path = written(tmp_path, "1,10,20,5\n")
+    table = quietly(path, columns={"frame": 1, "x": 2, "y": 3, "z": 3}, unit="um")
+    assert table.y[0] == 20_000 and table.z is not None and table.z[0] == 20_000
+
+
+def test_rows_with_more_text_than_numbers_are_rows(tmp_path: Path) -> None:
+    path = written(tmp_path, "frame,x [nm],y [nm],name,type,comment,label\n1,10,20,a,b,c,d\n2,30,40,a,b,c,d\n")
+    assert quietly(path).x.tolist() == [10, 30]
+    with pytest.raises(fm.InputError, match="row 1, column 3, is empty"):
+        fm.read(written(tmp_path, "1,10,,,\n2,10,20,1,2\n"), format="challenge-standard")
+
+
+def test_frame_num_is_a_frame(tmp_path: Path) -> None:
+    assert quietly(written(tmp_path, "frame_num,x,y\n7,1,2\n")).frame.tolist() == [7]
+
+
+def test_a_header_of_column_numbers_is_no_row(tmp_path: Path) -> None:
+    with pytest.raises(fm.InputError, match="--columns"):
+        fm.read(written(tmp_path, "0,1,2,3,4\n1,10,20,30,40\n"))
+
+
+@pytest.mark.parametrize(
+    "preamble", ["Exported by Foo; version 1; 2020\nSome more; text; here\n", "// made by me\n", "pixel size,100\n"]
+)
+def test_a_preamble_does_not_hide_the_header(preamble: str, tmp_path: Path) -> None:
+    table = quietly(written(tmp_path, preamble + "frame,x,y\n1,10,20\n2,30,40\n3,50,60\n"))
+    assert table.x.tolist() == [10, 30, 50]
+
+
+def test_many_comments_do_not_hide_the_rows(tmp_path: Path) -> None:
+    content = "".join(f"# remark {k}\n" for k in range(500)) + "frame,x,y\n1,10,20\n"
+    assert len(quietly(written(tmp_path, content))) == 1
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '"a,' + '""x"",' * 20000 + "z\n1,2\n",
+        "(" * 20000 + "\n1,2,3\n",
+        "#<localizations " + "<field" * 40000 + "\n1 2 3\n",
+    ],
+)
+def test_odd_headers_take_no_time(content: str, tmp_path: Path) -> None:
+    start = time.perf_counter()
+    with pytest.raises(fm.InputError):
+        quietly(written(tmp_path, content))
+    assert time.perf_counter() - start < 2

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import signal
 import sys
 from typing import Annotated
 
@@ -44,6 +46,11 @@ def _options(
 
 def main() -> None:
     """Run the command line: exit code 0 when done, 2 and one sentence on stderr when the input is wrong."""
+    # A stop from outside ends like an error, so that unfinished files are taken away.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = app(args=_with_json_target(sys.argv[1:]), standalone_mode=False)
         sys.stdout.flush()

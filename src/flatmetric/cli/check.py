@@ -1,4 +1,4 @@
-"""`flatmetric check`: is the file even right?"""
+"""`flatmetric check`: whether the file is right at all."""
 
 from __future__ import annotations
 
@@ -80,16 +80,26 @@ def sentence(finding: Finding) -> str:
     >>> print(sentence(Finding("frame_offset", -1, 120.0, 30.5, 1.0, "--frame-base 0")))
     frames are off by -1: --frame-base 0 (Flat Metric 120.0 to 30.5 nm)
     """
-    estimate = finding.estimate
-    words = {
-        "shift": lambda: f"everything is shifted by x {estimate['x']:+.1f}, y {estimate['y']:+.1f} nm",
-        "frame_offset": lambda: f"frames are off by {estimate:+d}",
-        "swapped_axes": lambda: "x and y are exchanged",
-        "flipped_axis": lambda: f"{estimate['axis']} is mirrored at {estimate['size'] / 2:g} nm",
-        "scale": lambda: f"positions are {estimate:.6g} times the true ones",
-        "z_sign": lambda: "z has the wrong sign",
-        "duplicates": lambda: f"{estimate} rows repeat another",
-        "truncated": lambda: f"the result ends at frame {estimate['last_frame']} of {estimate['truth_last_frame']}",
-    }
     change = f"Flat Metric {finding.flat_metric_before:.1f} to {finding.flat_metric_after:.1f} nm"
-    return f"{words[finding.kind]()}: {finding.mend} ({change})"
+    return f"{_what(finding)}: {finding.mend} ({change})"
+
+
+def _what(finding: Finding) -> str:
+    estimate = finding.estimate
+    match finding.kind:
+        case "shift":
+            return f"everything is shifted by x {estimate['x']:+.1f}, y {estimate['y']:+.1f} nm"
+        case "frame_offset":
+            return f"frames are off by {estimate:+d}"
+        case "swapped_axes":
+            return "x and y are exchanged"
+        case "flipped_axis":
+            return f"{estimate['axis']} is mirrored at {estimate['size'] / 2:g} nm"
+        case "scale":
+            return f"positions are {estimate:.6g} times the true ones"
+        case "z_sign":
+            return "z has the wrong sign"
+        case "duplicates":
+            return f"{estimate} rows repeat another"
+        case "truncated":
+            return f"the result ends at frame {estimate['last_frame']} of {estimate['truth_last_frame']}"

@@ -70,7 +70,8 @@ def compare(
         last_frame=last_frame,
     )
     options = reading.options_from_flags(pixel_size=pixel_size, skip_bad_rows=skip_bad_rows)
-    refuse_outputs([json], [truth, *results])
+    rule_files = [Path(name) for name in (protocol, wobble) if name is not None]
+    refuse_outputs([json], [truth, *results, *rule_files])
     true = reading.read_with_progress(truth, options)
     tables = [reading.read_with_progress(path, options) for path in results]
     scale = None if axis_scale is None else reading.numbers(axis_scale, "--axis-scale")

@@ -10,7 +10,6 @@ import typer
 
 from flatmetric.cli import reading
 from flatmetric.cli.writing import JsonOption, refuse_outputs, write_json
-from flatmetric.formats.picasso import SIDE_SUFFIXES
 from flatmetric.formats.writing import files_of, writable_format, write
 
 
@@ -37,9 +36,7 @@ def convert(
         format, unit, pixel_size, frame_base, origin, shift, swap_xy, columns, skip_bad_rows
     )
     chosen = writable_format(target, to)
-    # The metadata beside a file belong to it.
-    inputs = [source, *(source.with_suffix(suffix) for suffix in SIDE_SUFFIXES)]
-    refuse_outputs([*files_of(target, chosen), json], inputs)
+    refuse_outputs([*files_of(target, chosen), json], [source])
     table = reading.read_with_progress(source, options)
     written = write(table, target, chosen)
     if json is not None:

@@ -121,7 +121,10 @@ def score(
     options = reading.options_from_flags(
         format, unit, pixel_size, frame_base, origin, shift, swap_xy, columns, skip_bad_rows
     )
-    refuse_outputs([json, csv, frames_file, molecules_file], [truth, result])
+    rule_files = [Path(name) for name in (protocol, wobble) if name is not None]
+    refuse_outputs([json, csv, frames_file, molecules_file], [truth, result, *rule_files])
+    if "-" in (frames_file, molecules_file):
+        raise InputError("--per-frame and --per-molecule need a file; give its name")
     if json == "-" and csv == "-":
         raise InputError("--json and --csv can't both go to standard output; give one a file")
     true, found = reading.read_with_progress(truth, truth_options), reading.read_with_progress(result, options)

@@ -28,7 +28,9 @@ def refuse_outputs(outputs: list[str | Path | None], inputs: list[Path]) -> None
         path = Path(output)
         refuse_unwritable(path)
         place = path.resolve()
-        if place in {given.resolve() for given in inputs}:
+        # An archive that holds the input, and the metadata beside it, are inputs too.
+        taken = {other.resolve() for given in inputs for other in (given, given.with_suffix(".yaml"), *given.parents)}
+        if place in taken and path.exists():
             raise InputError(f"{path}: is an input; give another name for the output")
         if place in seen:
             raise InputError(f"{path}: is named for two outputs; give each its own")
@@ -37,7 +39,7 @@ def refuse_outputs(outputs: list[str | Path | None], inputs: list[Path]) -> None
 
 def write_json(content: dict[str, Any], target: str) -> None:
     """JSON without NaN, to a file or standard output."""
-    text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    text = json.dumps(content, indent=2, allow_nan=False) + "\n"
     if target == STANDARD_OUTPUT:
         sys.stdout.write(text)
     else:
@@ -59,4 +61,4 @@ def write_columns(columns: Mapping[str, Any], target: str) -> None:
         sys.stdout.write(table.to_csv(index=False))
         return
     with whole_file(Path(target)) as unfinished:
-        table.to_csv(unfinished, index=False)
+        table.to_csv(unfinished, index=False, errors="surrogateescape")

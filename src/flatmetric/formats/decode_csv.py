@@ -5,26 +5,25 @@ from __future__ import annotations
 import json
 
 from flatmetric.formats.delimited import Delimited
-from flatmetric.formats.native import CENTER, Native
+from flatmetric.formats.native import CENTER, Native, ReadOptions, known_length
 from flatmetric.formats.registry import Candidate
 
 
-def _metadata(candidate: Candidate, native: Native) -> None:
+def _metadata(candidate: Candidate, native: Native, options: ReadOptions) -> None:
     for line in candidate.head.comments:
         try:
             meta = json.loads(line.text.lstrip("# "))
         except (ValueError, RecursionError):
             continue
-        if isinstance(meta, dict):
-            decode_metadata(meta.get("xy_unit"), meta.get("px_size"), native)
+        if isinstance(meta, dict) and "xy_unit" in meta:
+            decode_metadata(meta["xy_unit"], meta.get("px_size"), native, candidate.source.name, options)
 
 
-def decode_metadata(unit: object, pixel_size: object, native: Native) -> None:
+def decode_metadata(unit: object, pixel_size: object, native: Native, name: str, options: ReadOptions) -> None:
     """Take DECODE's unit and pixel size, where they make sense."""
-    if unit in ("nm", "px"):
-        native.unit = str(unit)
+    native.unit = known_length(str(unit), "xy_unit", name, options) if isinstance(unit, str) else None
     try:
-        sizes = [float(size) for size in pixel_size]  # type: ignore[attr-defined]
+        sizes = [] if isinstance(pixel_size, str) else [float(size) for size in pixel_size]  # type: ignore[attr-defined]
     except (TypeError, ValueError):
         return
     if len(sizes) == 2 and all(0 < size < float("inf") for size in sizes):

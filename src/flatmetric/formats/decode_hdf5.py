@@ -29,16 +29,17 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
         }
         deviation = file.array("data/xyz_sig")
         unit, size = file.attribute("meta", "xy_unit"), file.attribute("meta", "px_size")
-    if xyz is None or frame is None or xyz.ndim != 2 or xyz.shape[1] != 3:
+    if xyz is None or frame is None or xyz.ndim != 2 or xyz.shape[1] != 3 or frame.ndim != 1:
         raise InputError(f"{name}: data/xyz is not an array of three columns, as DECODE writes it")
     columns: dict[str, Any] = {"frame": frame, "x": xyz[:, 0], "y": xyz[:, 1], "z": xyz[:, 2]}
     columns |= {ours: values for ours, values in others.items() if values is not None and values.shape == frame.shape}
-    if deviation is not None and deviation.shape == xyz.shape:
+    if deviation is not None and deviation.shape == xyz.shape and deviation.dtype.kind == "f":
         columns["uncertainty"] = np.mean(deviation[:, :2], axis=1, dtype=np.float64)
     if "id" in columns and columns["id"].dtype.kind not in "iu":
         del columns["id"]
     native = Native(columns, unit=None, frame_base=0, first_pixel=CENTER)
-    decode_metadata(unit.decode() if isinstance(unit, bytes) else unit, size, native)
+    said = unit.decode("latin-1") if isinstance(unit, bytes) else unit
+    decode_metadata(said, size, native, name, options)
     return checked(native, options, name)
 
 

@@ -34,7 +34,7 @@ class Delimited:
     has_pixels: bool = True
     ends_at_blank_line: bool = False
     valid: str | None = None
-    refine: Callable[[Candidate, Native], None] | None = None
+    refine: Callable[[Candidate, Native, ReadOptions], None] | None = None
     notes: Sequence[str] = field(default=())
 
     def format(self) -> Format:
@@ -75,7 +75,7 @@ class Delimited:
         if "valid" in native.columns:
             drop_invalid(native, native.columns.pop("valid") != 0)
         if self.refine is not None:
-            self.refine(candidate, native)
+            self.refine(candidate, native, options)
         return native
 
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import re
 
 from flatmetric.formats.delimited import Delimited
-from flatmetric.formats.native import Native
+from flatmetric.formats.native import Native, ReadOptions
 from flatmetric.formats.registry import Candidate
 from flatmetric.formats.source import HEAD_BYTES
 
 _VOXEL = re.compile(rb"VoxelSize([XY])\s*:\s*([0-9.]+)\s*[\xb5\xc2u]")
 
 
-def _pixel_from_footer(candidate: Candidate, native: Native) -> None:
+def _pixel_from_footer(candidate: Candidate, native: Native, options: ReadOptions) -> None:
+    del options
     last = b""
     for piece in candidate.source.pieces():
         last = (last + piece)[-HEAD_BYTES:]
     sizes = {axis: 1e3 * float(um) for axis, um in _VOXEL.findall(last)}
-    if sizes.get(b"X", 0) > 0 and sizes.get(b"Y", 0) > 0:
+    if 0 < sizes.get(b"X", 0) < 1e9 and 0 < sizes.get(b"Y", 0) < 1e9:
         native.pixel_size = sizes[b"X"], sizes[b"Y"]
 
 

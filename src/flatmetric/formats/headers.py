@@ -51,6 +51,8 @@ _SPELLINGS: dict[str, tuple[str, ...]] = {
     ),
     "channel": ("channel",),
 }
+_ALL_SPELLINGS = {spelling for spellings in _SPELLINGS.values() for spelling in spellings}
+_LONGEST_NAME = 200
 _UNITS = {
     "nm": ("nm", "nano", "nanometer", "nanometers", "nanometre", "nanometres"),
     "um": ("um", "µm", "μm", "micron", "microns", "micrometer", "micrometers", "micrometre", "micrometres"),
@@ -87,11 +89,17 @@ def heading(text: str) -> Heading:
     name = text.strip(" \t\r\n\"'\ufeff#")
     lowered = name.lower()
     unit = None
+    if len(name) > _LONGEST_NAME or _squeezed(lowered) in _ALL_SPELLINGS:
+        return Heading(name, _squeezed(lowered), None)
     if match := _BRACKETS.match(lowered):
         lowered, unit = match[1], _UNIT_OF.get(match[2], match[2] or None)
     elif match := _ENDINGS.match(lowered):
         lowered, unit = match[1], _UNIT_OF[match[2]]
-    return Heading(name, re.sub(r"[\W_]", "", lowered), unit)
+    return Heading(name, _squeezed(lowered), unit)
+
+
+def _squeezed(name: str) -> str:
+    return re.sub(r"[\W_]", "", name)
 
 
 @dataclass(frozen=True, slots=True)

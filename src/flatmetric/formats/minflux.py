@@ -47,7 +47,8 @@ def _npy_records(candidate: Candidate) -> npt.NDArray[Any]:
         content = io.BytesIO(file.read(largest_content(candidate.source.size)))
     try:
         version = np.lib.format.read_magic(content)
-        read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+        later = np.lib.format.read_array_header_2_0
+        read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): later, (3, 0): later}
         shape, _, dtype = read_header[version](content)
     except Exception as error:  # numpy raises many kinds on a damaged header
         raise InputError(f"{name}: its NumPy header is damaged; get the file again") from error
@@ -63,7 +64,10 @@ def _npy_records(candidate: Candidate) -> npt.NDArray[Any]:
 def _flags(records: npt.NDArray[Any], name: str) -> npt.NDArray[np.bool_]:
     if name not in (records.dtype.names or ()):
         return np.ones(len(records), dtype=bool)
-    return np.asarray(records[name]).astype(bool)
+    flags = np.asarray(records[name])
+    if flags.ndim != 1 or flags.dtype.kind not in "buif":
+        return np.ones(len(records), dtype=bool)
+    return flags.astype(bool)
 
 
 def _point_set(

@@ -54,8 +54,12 @@ def checked_options(
         raise InputError(f"unit is {unit!r}; give one of {', '.join(get_args(Unit))}")
     if origin is not None and origin not in get_args(Origin):
         raise InputError(f"origin is {origin!r}; give corner or center (of the first pixel)")
-    if frame_base is not None and (isinstance(frame_base, bool) or not isinstance(frame_base, (int, np.integer))):
+    if frame_base is not None and (
+        isinstance(frame_base, bool) or not isinstance(frame_base, (int, np.integer)) or abs(frame_base) > 2**53
+    ):
         raise InputError(f"frame_base is {frame_base!r}; give the number of the first frame, 0 or 1")
+    if columns is not None and not isinstance(columns, Mapping):
+        raise InputError(f"columns is {columns!r:.60}; give names and places, as {{'frame': 2, 'x': 3}}")
     for name in columns or {}:
         if name not in COLUMNS:
             raise InputError(f"columns names {name!r}; give {', '.join(COLUMNS)}")
@@ -109,6 +113,7 @@ class Native:
 
     columns: dict[str, npt.NDArray[Any]]
     unit: str | None
+    y_unit: str | None = None  # where it is not that of x
     z_unit: str | None = "nm"
     width_units: dict[str, str] = field(default_factory=dict)  # of sigma and uncertainty, where not that of x and y
     frame_base: int | None = 1
@@ -195,7 +200,11 @@ def _scale_to_nm(
             f"{name}: positions are in pixels and the file does not say how large a pixel is; "
             "give --pixel-size in nm (pixel_size=...)"
         )
-    factors = pixel if unit == "px" and pixel is not None else (_NM.get(unit, 1.0),) * 2
+    y_unit = unit if options.unit is not None or native.y_unit is None else native.y_unit
+    if y_unit == "px" and pixel is None:
+        raise InputError(f"{name}: y is in pixels and the file does not say how large one is; give --pixel-size in nm")
+    size = pixel or (1.0, 1.0)
+    factors = [size[k] if u == "px" else _NM.get(u, 1.0) for k, u in enumerate((unit, y_unit))]
     width = math.sqrt(factors[0] * factors[1])
     # Depth is counted in pixels only where the file says so: --unit px is about x and y.
     z_unit = options.unit if options.unit not in (None, "px") else native.z_unit or "nm"
@@ -206,16 +215,20 @@ def _scale_to_nm(
     deep = math.sqrt(pixel[0] * pixel[1]) if z_unit == "px" and pixel is not None else _NM.get(z_unit, 1.0)
     scale = {"x": factors[0], "y": factors[1], "z": deep}
     for column in ("sigma", "uncertainty"):
-        own = native.width_units.get(column, "")
-        scale[column] = _NM.get(own, width)
+        own = native.width_units.get(column) or unit
+        scale[column] = math.sqrt(size[0] * size[1]) if own == "px" else _NM.get(own, width)
+        if own == "px" and pixel is None and column in columns:
+            del columns[column]
+            said.notes.append(f"{column} is in pixels of unknown size and was left out")
     for column, factor in scale.items():
         if column in columns:
             columns[column] = np.ascontiguousarray(columns[column], dtype=np.float64)
             if factor != 1:
                 columns[column] *= factor
     whose = "as given" if options.unit else "by the file or its format" if native.unit else "assumed"
-    to_nm = "" if unit == "nm" else " turned into nm"
-    said.notes.append(f"x, y in {unit} ({whose}){to_nm}")
+    units = f"x, y in {unit}" if y_unit == unit else f"x in {unit}, y in {y_unit}"
+    to_nm = "" if unit == y_unit == "nm" else " turned into nm"
+    said.notes.append(f"{units} ({whose}){to_nm}")
     if "z" in columns and z_unit != "nm":
         said.notes.append(f"z in {z_unit} turned into nm")
 
@@ -258,12 +271,14 @@ def _move_origin(
 
 
 def _refuse_absurd(columns: Mapping[str, npt.NDArray[Any]], name: str | None) -> None:
-    for axis in ("x", "y", "z"):
-        values = columns.get(axis)
+    for column in ("x", "y", "z", "photons"):
+        values = columns.get(column)
         if values is None or len(values) == 0 or (values.min() >= -LARGEST and values.max() <= LARGEST):
             continue
         at = int(np.argmax(np.abs(values)))
-        raise InputError(f"{name}: {axis} of row {at + 1} is {values[at]:g} nm, which can't be meant; mend that row")
+        raise InputError(
+            f"{name}: {column} of data row {at + 1} is {values[at]:g}, which can't be meant; mend that row"
+        )
 
 
 def _count_frames_from_one(
@@ -312,3 +327,10 @@ def checked(native: Native, options: ReadOptions, name: str) -> Native:
     if "frame" in native.columns:
         native.columns["frame"] = native.columns["frame"].astype(np.int64)
     return native
+
+
+def known_length(unit: str | None, what: str, name: str, options: ReadOptions) -> str | None:
+    """A unit of length that the file names; one that is not known is an error unless the user says better."""
+    if unit is None or unit in get_args(Unit) or options.unit is not None:
+        return unit if unit in get_args(Unit) else None
+    raise InputError(f"{name}: {what} is in {unit!r:.20}, which is not known; give --unit nm, um, m or px")

@@ -53,9 +53,9 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
         values = arrays[place.index]
         if values.dtype.kind in "fiu" or column not in ("id", "channel"):
             columns[column] = np.array(values)
-    native = described(found, Native(columns, unit=None))
+    native = described(found, Native(columns, unit=None), name, options)
     if ours is not None:
-        native.unit, native.z_unit, native.frame_base, native.first_pixel = "nm", "nm", 1, CORNER
+        native.unit, native.y_unit, native.z_unit, native.frame_base, native.first_pixel = "nm", "nm", "nm", 1, CORNER
         try:
             size = json.loads(ours).get("pixel_size")
             sizes = None if size is None else (float(size[0]), float(size[1]))

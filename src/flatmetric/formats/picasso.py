@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,8 @@ from flatmetric.formats.native import CENTER, Native, ReadOptions, checked
 from flatmetric.formats.registry import Candidate, Format, Writer
 from flatmetric.localizations import Localizations
 
-_LARGEST_YAML = 16 << 20
+_LARGEST_YAML = 1 << 20
+_LARGEST_PIXEL = 1e9  # nm
 SIDE_SUFFIXES = (".yaml",)
 
 
@@ -38,10 +38,11 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
         if column not in names:
             raise InputError(f"{source.name}: the dataset 'locs' lacks the column {column}")
     columns: dict[str, Any] = {c: locs[c] for c in ("frame", "x", "y", "z", "photons") if c in names}
+    numeric = {name for name in names if locs.dtype[name].kind in "fiu" and locs.dtype[name].shape == ()}
     for ours, theirs in (("sigma", ("sx", "sy")), ("uncertainty", ("lpx", "lpy"))):
-        if set(theirs) <= set(names):
+        if set(theirs) <= numeric:
             columns[ours] = np.add(locs[theirs[0]], locs[theirs[1]], dtype=np.float64) / 2
-    if "bg" in names:
+    if "bg" in numeric:
         columns["background"] = locs["bg"].astype(np.float64)
     native = Native(
         columns, unit="px", frame_base=0, first_pixel=CENTER, pixel_size=_pixel_size(documents, options, yaml)
@@ -70,11 +71,15 @@ def _yaml_documents(path: Path) -> list[Any]:
             f"{path}: is too large for Picasso's metadata; give the file that belongs to the localizations"
         )
     try:
-        with path.open(encoding="utf-8") as file:
-            return list(yaml.safe_load_all(file))
+        text = path.read_text(encoding="utf-8")
+        if "<<" in text:
+            raise InputError(f"{path}: merges keys (<<), which Picasso never writes; give --pixel-size and remove it")
+        return list(yaml.safe_load_all(text))
     except OSError as error:
         raise InputError(f"{path}: can't be read, {error.strerror}") from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except InputError:
+        raise
+    except Exception as error:  # the YAML library raises many kinds on odd values
         what = "holds an object tag, which is never loaded" if "tag" in str(error) else "is not valid YAML"
         raise InputError(f"{path}: {what}; mend the file, or remove it and give --pixel-size in nm") from error
 
@@ -84,7 +89,7 @@ def _pixel_size(documents: list[Any], options: ReadOptions, yaml: Path | None) -
         if not isinstance(document, dict) or "Pixelsize" not in document:
             continue
         size = document["Pixelsize"]
-        if isinstance(size, (int, float)) and not isinstance(size, bool) and 0 < size < math.inf:
+        if isinstance(size, (int, float)) and not isinstance(size, bool) and 0 < size < _LARGEST_PIXEL:
             return float(size), float(size)
         if options.pixel_size is None:
             raise InputError(f"{yaml or 'the metadata'}: Pixelsize is {size!r}; give --pixel-size in nm")

@@ -6,11 +6,9 @@ from collections.abc import Mapping
 
 from flatmetric.errors import InputError
 from flatmetric.formats.headers import FoundColumn, find_columns
-from flatmetric.formats.native import Native, ReadOptions
+from flatmetric.formats.native import Native, ReadOptions, known_length
 from flatmetric.formats.registry import Candidate, Format
 from flatmetric.formats.text import TextHead, read_columns
-
-LENGTHS = ("nm", "um", "px", "m")
 
 
 def _recognise(candidate: Candidate) -> str | None:
@@ -33,17 +31,19 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
             what = f"its header has {', '.join(header)}" if header else "it has no header"
             raise InputError(f"{name}: no column is known as {column} ({what}); give --columns frame=1,x=2,y=3,...")
     table = read_columns(head, {n: column.index for n, column in found.items()}, skip_bad_rows=options.skip_bad_rows)
-    return described(found, Native(table.columns, unit=None, dropped=table.dropped, notes=table.notes))
+    native = Native(table.columns, unit=None, dropped=table.dropped, notes=table.notes)
+    return described(found, native, name, options)
 
 
-def described(found: Mapping[str, FoundColumn], native: Native) -> Native:
+def described(found: Mapping[str, FoundColumn], native: Native, name: str, options: ReadOptions) -> Native:
     """Fill in what the names of the columns say about their units."""
     native.notes.insert(0, "columns: " + ", ".join(f"{n} = {c.text or c.index + 1}" for n, c in found.items()))
-    native.unit = found["x"].unit if found["x"].unit in LENGTHS else None
+    native.unit = known_length(found["x"].unit, "x", name, options)
+    native.y_unit = known_length(found["y"].unit, "y", name, options) or native.unit
     native.frame_base = None
     native.z_unit = native.unit if native.unit != "px" else "nm"
-    if "z" in found and found["z"].unit in LENGTHS:
-        native.z_unit = found["z"].unit
+    if "z" in found and found["z"].unit is not None:
+        native.z_unit = known_length(found["z"].unit, "z", name, options) or native.z_unit
     native.width_units = {n: found[n].unit or "" for n in ("sigma", "uncertainty") if n in found}
     if "frame" not in found:
         native.warnings.append("no column is known as the frame, so all rows are one point set (else give --columns)")

@@ -10,7 +10,7 @@ from flatmetric.formats.native import CENTER, Native, ReadOptions
 from flatmetric.formats.registry import Candidate, Format
 from flatmetric.formats.text import TextHead, read_columns
 
-_FIELD = re.compile(r"<field\b([^>]*)>")
+_FIELD = re.compile(r"<field\b([^<>]*)>")
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 _COLUMNS = {
     "Position-0-0": "x",

@@ -144,7 +144,12 @@ def read_file(path: Path, options: ReadOptions, on_bytes: Callable[[int, int], N
     # Numbers that overflow or are none are looked for, and named. The hash is taken meanwhile.
     with np.errstate(all="ignore"), ThreadPoolExecutor(1) as aside:
         hashed = aside.submit(lambda: source.sha256)
-        native = chosen.read(candidate, options)
+        try:
+            native = chosen.read(candidate, options)
+        except (LookupError, TypeError, AttributeError) as error:
+            if options.format is None:
+                raise
+            raise InputError(f"{source.name}: can't be read as {chosen.title}; leave --format out") from error
         provenance = Provenance(file=source.name, sha256=hashed.result(), format=chosen.name, reason=reason)
         return to_localizations(native, options, provenance)
 

@@ -57,7 +57,7 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
     for label in ("id", "channel"):
         if label in columns and columns[label].dtype.kind not in "iu":
             del columns[label]
-    native = described(found, Native(columns, unit=None))
+    native = described(found, Native(columns, unit=None), source.name, options)
     if len(tables) > 1:
         native.warnings.append(f"the file holds {len(tables)} tables, of which the first, {name}, was read")
     return checked(native, options, source.name)

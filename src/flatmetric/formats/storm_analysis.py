@@ -30,8 +30,8 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
     name = candidate.source.name
     with opened(candidate.source) as file:
         size = file.attribute("/", "pixel_size")
-        numbers = sorted(int(match[1]) for match in map(_GROUP.match, file.members()) if match)
-        frames = [(number, _frame(file, number)) for number in numbers]
+        groups = sorted((int(match[1]), match[0]) for match in map(_GROUP.match, file.members()) if match)
+        frames = [(number, _frame(file, group)) for number, group in groups]
     frames = [(number, columns) for number, columns in frames if columns]
     shared = [c for c in _COLUMNS if all(c in columns for _, columns in frames)]
     if frames and not {"x", "y"} <= set(shared):
@@ -49,8 +49,7 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
     return checked(native, options, name)
 
 
-def _frame(file: Hdf5, number: int) -> dict[str, npt.NDArray[Any]]:
-    group = f"fr_{number}"
+def _frame(file: Hdf5, group: str) -> dict[str, npt.NDArray[Any]]:
     columns = {}
     for ours, theirs in _COLUMNS.items():
         values = file.array(f"{group}/{theirs}")

@@ -26,9 +26,9 @@ _LINE = re.compile(rb"([^\r\n]*)(\r\n|\n|\r|$)")
 _DECIMAL_COMMA = re.compile(r"^[-+]?\d+,\d+(e[-+]?\d+)?$", re.IGNORECASE)
 _NUMBER = re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$|^[-+]?(nan|inf|infinity)$", re.IGNORECASE)
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-# A spreadsheet has quoted the whole line once more: "id,""frame"",""x [nm]""".
-_QUOTED_TWICE = re.compile(r'^"[^"]+[,;\t]"".*""[,;\t]"".*"$')
 _LOOKED_AT_LINES = 200
+_DECIDING_LINES = 50  # for the delimiter
+_NUMBERS_IN_A_ROW = 2  # at least; a remark may hold one
 _BLOCK_BYTES = 2 << 20
 
 
@@ -75,12 +75,14 @@ class TextHead:
         content = next(text_pieces(self.source), b"")[: len(self.source.head)]
         lines: list[Line] = []
         number, at = 0, 0
-        while at < len(content) and len(lines) < _LOOKED_AT_LINES:
+        rows = 0
+        while at < len(content) and rows < _LOOKED_AT_LINES:
             match = _LINE.match(content, at)
             assert match is not None
             number += 1
             if match[1].strip(b" \t\0"):
                 lines.append(Line(_decoded(match[1]), number, at, match.end()))
+                rows += not match[1].startswith(b"#")
             at = match.end()
         return lines
 
@@ -101,23 +103,30 @@ class TextHead:
     @cached_property
     def delimiter(self) -> str:
         """The character between cells; a blank stands for any run of blanks."""
-        lines = [line.text for line in self._body[:2]] or [line.text.lstrip("# \t") for line in self.comments[-1:]]
-        first, second = (lines * 2)[:2] if lines else ("", "")
-        candidates = []
-        for delimiter in (*_DELIMITERS, " "):
-            counts = len(split(first, delimiter)), len(split(second, delimiter))
-            if counts[0] > 1:
-                # The same number of cells in both lines decides, then the more cells.
-                candidates.append((abs(counts[0] - counts[1]) <= 1, counts[0] if delimiter != " " else 1, delimiter))
-        return max(candidates, default=(True, 1, ","), key=lambda c: c[:2])[2]
+        lines = [line.text for line in self._body[:_DECIDING_LINES]]
+        lines = lines or [line.text.lstrip("# \t") for line in self.comments[-1:]]
+
+        def merit(delimiter: str) -> tuple[int, int, int]:
+            cells = [split(line, delimiter) for line in lines]
+            rows = [row for row in cells if sum(map(_is_number, row)) >= _NUMBERS_IN_A_ROW]
+            # Lines that become rows of numbers decide, then the more cells.
+            return len(rows), max((len(row) for row in rows or cells), default=0), -_DELIMITERS.find(delimiter)
+
+        best: str = max(_DELIMITERS, key=merit)
+        # Blanks also stand inside cells and after other delimiters, so they count only where nothing else does.
+        by_blanks = merit(" ")
+        if merit(best)[0] == 0 and (by_blanks[0] > 0 or merit(best)[1] < 2 <= by_blanks[1]):
+            return " "
+        return best
 
     @cached_property
     def _first_row_at(self) -> int:
         """Index in the body of the first line that is a row of numbers; the length where there is none."""
         for at, line in enumerate(self._body):
             cells = split(line.text, self.delimiter)
-            numbers = sum(bool(_NUMBER.match(cell) or _DECIMAL_COMMA.match(cell)) for cell in cells)
-            if 2 * numbers >= len(cells) and (len(cells) > 1 or numbers):
+            numbers = sum(map(_is_number, cells))
+            counted = cells == [str(k) for k in range(len(cells))] and len(cells) > 2  # a header of column numbers
+            if (numbers >= _NUMBERS_IN_A_ROW or numbers == len(cells)) and not (at == 0 and counted):
                 return at
         return len(self._body)
 
@@ -169,8 +178,9 @@ def split(text: str, delimiter: str) -> list[str]:
     ['1', '9039', '43.325']
     """
     line = text.strip(" \r\n\0") if delimiter == "\t" else text.strip(" \t\r\n\0")
-    if _QUOTED_TWICE.match(line):
-        line = line[1:-1].replace('""', '"')
+    inner = line[1:-1]
+    if line.startswith('"') and line.endswith('"') and '""' in inner and '"' not in inner.replace('""', ""):
+        line = inner.replace('""', '"')  # a spreadsheet has quoted the whole line once more
     if delimiter == " ":
         return line.split()
     if '"' not in line:
@@ -185,6 +195,10 @@ def split(text: str, delimiter: str) -> list[str]:
         else:
             cell += character
     return [*cells, cell.strip()]
+
+
+def _is_number(cell: str) -> bool:
+    return bool(_NUMBER.match(cell) or _DECIMAL_COMMA.match(cell))
 
 
 def _decoded(line: bytes) -> str:
@@ -261,7 +275,13 @@ def read_columns(
         empty = np.zeros(0, dtype=np.int64 if cells is _core.CellKind.whole else np.float64)
         joined[place] = column[0] if len(column) == 1 else np.concatenate([empty, *column])
         column.clear()
-    columns, more_notes = _whole_columns({name: joined[wanted[name]] for name in order})
+    # What is read once but wanted twice must not be converted twice.
+    seen: set[int] = set()
+    own: dict[str, npt.NDArray[Any]] = {}
+    for name in order:
+        own[name] = joined[wanted[name]].copy() if wanted[name] in seen else joined[wanted[name]]
+        seen.add(wanted[name])
+    columns, more_notes = _whole_columns(own)
     return TextColumns(columns, dropped, [*notes, *more_notes])
 
 

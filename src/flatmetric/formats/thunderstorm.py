@@ -6,7 +6,7 @@ import csv
 from pathlib import Path
 
 from flatmetric.errors import InputError
-from flatmetric.formats.native import CORNER, Native, ReadOptions
+from flatmetric.formats.native import CORNER, Native, ReadOptions, known_length
 from flatmetric.formats.registry import Candidate, Format, Writer
 from flatmetric.formats.text import read_columns
 from flatmetric.localizations import Localizations
@@ -22,7 +22,6 @@ _NAMES = {
     "uncertainty": ("uncertainty", "uncertaintyxy"),
     "background": ("offset",),
 }
-_LENGTHS = ("nm", "um", "px", "m")
 
 
 def _recognise(candidate: Candidate) -> str | None:
@@ -48,11 +47,13 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
         if column not in wanted:
             raise InputError(f"{candidate.source.name}: as ThunderSTORM it lacks a column {column}")
     table = read_columns(candidate.head, wanted, skip_bad_rows=options.skip_bad_rows)
-    unit = header[wanted["x"]].unit
+    name = candidate.source.name
+    units = {axis: known_length(header[wanted[axis]].unit, axis, name, options) for axis in "xyz" if axis in wanted}
     native = Native(
         table.columns,
-        unit=unit if unit in _LENGTHS else None,
-        z_unit=_depth_unit(header[wanted["z"]].unit) if "z" in wanted else "nm",
+        unit=units["x"],
+        y_unit=units["y"] or units["x"],
+        z_unit=units.get("z") or "nm",
         frame_base=1,
         first_pixel=CORNER,
         dropped=table.dropped,
@@ -63,10 +64,6 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
     if "photons" in wanted and (found := header[wanted["photons"]].unit) != "photon":
         native.warnings.append(f"the intensity is in {found or 'an unnamed unit'}, not photons, and is kept as it is")
     return native
-
-
-def _depth_unit(unit: str | None) -> str:
-    return unit if unit in _LENGTHS else "nm"
 
 
 def _write(table: Localizations, paths: list[Path]) -> None:

@@ -47,6 +47,8 @@ def files_of(path: Path, format: str) -> list[Path]:
 def write(table: Localizations, path: Path, format: str) -> Written:
     """Write a table in one of the `WRITERS`; several files appear together or not at all."""
     writer = WRITERS[format]
+    if len(table) == 0 and format == "challenge-standard":
+        raise InputError(f"{path}: without a header an empty table is no table; give --to thunderstorm")
     files = files_of(path, format)
     with ExitStack() as together:
         writer.write(table, [together.enter_context(whole_file(file)) for file in files])

@@ -14,6 +14,8 @@ from flatmetric.metrics.matching import Matches
 from flatmetric.metrics.value import Undefined, Value
 from flatmetric.result import FloatArray, IntArray
 
+_MOST_DIGITS = 290  # of c^p
+
 
 @dataclass(frozen=True, slots=True)
 class Gospa:
@@ -53,6 +55,8 @@ def refuse_order(p: float, c: float) -> None:
         raise InputError(f"the order p of GOSPA and OSPA is {p:g}; give a number of at least 1")
     if not 0 < c < math.inf:
         raise InputError(f"the cutoff c of GOSPA and OSPA is {c:g}; give a positive length in nm")
+    if abs(p * math.log10(c)) > _MOST_DIGITS:
+        raise InputError(f"the cutoff {c:g} nm to the order {p:g} of GOSPA and OSPA is no number; give a lower order")
 
 
 def assign(truth: Localizations, pred: Localizations, *, dim: int, p: float, c: float, threads: int = 1) -> Matches:

@@ -90,7 +90,7 @@ def _add(image: FloatArray, points: FloatArray, voxel: npt.NDArray[np.int64], sh
         for axis, shift in enumerate(shifts):
             weight *= profiles[axis][:, shift]
             flat = flat * shape[axis] + places[axis][:, shift]
-        image += np.bincount(flat, weight, minlength=len(image))
+        np.add.at(image, flat, weight)
 
 
 def frc(reference: FloatArray, estimate: FloatArray) -> Value:
