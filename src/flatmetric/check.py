@@ -224,6 +224,8 @@ def _geometry(truth: Localizations, pred: Localizations, lam: float, most: int) 
     """The one change of frames, axes or scale that makes detections pile up where they did not before."""
     rows = _pairs(truth, pred, most)
     as_is = _pile(*_displacements(truth, pred, rows), -REACH, REACH)
+    if _CLEARLY * as_is.excess > min(len(np.unique(rows[0])), len(np.unique(rows[1]))):
+        return None  # no pile can be so much higher
     best: tuple[float, _Pile, Finding] | None = None
     for finding, pile in _hypotheses(truth, pred, rows, most):
         wins = pile.sigmas >= _SIGNIFICANT and pile.excess > _CLEARLY * max(as_is.excess, 0.0) + 5
@@ -359,8 +361,15 @@ def _z_sign(truth: Localizations, pred: Localizations, lam: float, most: int) ->
 
 
 def _repeats(pred: Localizations) -> Any:
-    position = [name for name in ("frame", "x", "y", "z") if getattr(pred, name) is not None]
-    return pred.to_pandas()[position].duplicated().to_numpy()
+    """Which rows repeat an earlier one."""
+    columns = [column for column in (pred.frame, pred.x, pred.y, pred.z) if column is not None]
+    order = np.lexsort(columns)  # stable: of equal rows the first stays
+    alike = np.ones(max(0, len(pred) - 1), dtype=bool)
+    for column in columns:
+        alike &= column[order[1:]] == column[order[:-1]]
+    repeats = np.zeros(len(pred), dtype=bool)
+    repeats[order[1:][alike]] = True
+    return repeats
 
 
 def _duplicates(truth: Localizations, pred: Localizations, lam: float, most: int) -> Finding | None:
