@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from flatmetric import __version__
-from flatmetric.cli import check, compare, convert, demo, inspect, score
+from flatmetric.cli import check, compare, convert, demo, inspect, leaderboard, score
 from flatmetric.errors import InputError
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app = typer.Typer(
 )
 app.command(name="score")(score.score)
 app.command(name="compare")(compare.compare)
+app.command(name="leaderboard")(leaderboard.leaderboard)
 app.command(name="check")(check.check)
 app.command(name="inspect")(inspect.inspect)
 app.command(name="convert")(convert.convert)

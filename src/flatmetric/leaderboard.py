@@ -1,0 +1,199 @@
+"""Many programs on many data sets: ranks, how sure they are, and which metrics agree."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from flatmetric.result import FloatArray, IntArray
+from flatmetric.scoring import Score
+from flatmetric.statistics import RESAMPLES, block_length, frame_sums, resampled
+
+_FEWEST_FRAMES = 10
+METRICS = {
+    "flat_metric": "flat_metric.value",
+    "jaccard": "challenge.jaccard",
+    "rmse_xy": "challenge.rmse_xy",
+    "efficiency": "challenge.efficiency",
+    "rmsmd": "rmsmd.per_frame",
+    "recall": "challenge.recall",
+    "precision": "challenge.precision",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """One program on one data set: its metrics (None where undefined) and what each frame costs, nm.
+
+    `costs` over all frames add up to the Flat Metric times the number of true molecules, `molecules`.
+    """
+
+    dataset: str
+    program: str
+    metrics: dict[str, float | None]
+    molecules: int
+    block: int
+    frames: IntArray
+    costs: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The place of a program in one data set, or overall: rank, its interval, and the Flat Metric in nm."""
+
+    program: str
+    rank: float
+    rank_interval: tuple[float, float]
+    flat_metric: float
+
+
+@dataclass(frozen=True, slots=True)
+class Correlation:
+    """How two metrics agree over all entries: coefficient and interval, None where undefined."""
+
+    a: str
+    b: str
+    kind: str
+    value: float | None
+    interval: tuple[float, float] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leaderboard:
+    """Ranks in each data set, overall over those programs that have all of them, and correlations of metrics."""
+
+    datasets: dict[str, tuple[Standing, ...]]
+    overall: tuple[Standing, ...]
+    correlations: tuple[Correlation, ...]
+
+
+def entry_of(dataset: str, program: str, score: Score) -> Entry:
+    """What the leaderboard needs of a score.
+
+    Examples
+    --------
+    >>> from flatmetric.scoring import score
+    >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
+    >>> entry_of("d", "p", score(truth, truth)).metrics["jaccard"]
+    100.0
+    """
+    content = score.to_dict()
+    metrics = {}
+    for name, path in METRICS.items():
+        part, field = path.split(".")
+        metrics[name] = content[part][field]
+    sums = frame_sums(score)
+    costs = sums.column("displaced") + sums.column("missed") + sums.column("false")
+    molecules = len(score.compared.truth_counts)
+    return Entry(dataset, program, metrics, molecules, block_length(sums), sums.frame, costs * molecules)
+
+
+def rank(entries: Sequence[Entry], *, level: float = 95.0, resamples: int = RESAMPLES, seed: int = 0) -> Leaderboard:
+    """Rank by Flat Metric: in each data set, and overall by the mean rank of those programs that ran on all of them.
+
+    Intervals are those of ranks over resampled blocks of frames, the same frames for all programs of a data set; fewer
+    than ten frames say nothing, and the interval is all ranks.
+
+    Examples
+    --------
+    >>> from flatmetric.scoring import score
+    >>> truth = {"frame": list(range(1, 31)), "x": [0.0] * 30, "y": [0.0] * 30}
+    >>> entries = [entry_of("d", name, score(truth, dict(truth, x=[d] * 30))) for name, d in (("b", 50.0), ("a", 5.0))]
+    >>> [(s.program, s.rank) for s in rank(entries).overall]
+    [('a', 1.0), ('b', 2.0)]
+    """
+    rng = np.random.default_rng(seed)
+    drawn: dict[str, dict[str, FloatArray]] = {}
+    datasets = {}
+    for dataset in sorted({entry.dataset for entry in entries}):
+        here = [entry for entry in entries if entry.dataset == dataset]
+        ranks, values = _ranks(here, resamples, rng)
+        if max(len(entry.frames) for entry in here) < _FEWEST_FRAMES:
+            # So few frames can't tell how sure a rank is: any is possible.
+            ranks = np.tile(np.linspace(1, len(here), resamples), (len(here), 1))
+        drawn[dataset] = dict(zip((entry.program for entry in here), ranks, strict=True))
+        standings = [
+            Standing(entry.program, float(place), _interval(row, level), float(value))
+            for entry, place, value, row in zip(here, _places(values[None])[0], values, ranks, strict=True)
+        ]
+        datasets[dataset] = tuple(sorted(standings, key=lambda s: (s.rank, s.program)))
+    return Leaderboard(datasets, _overall(entries, drawn, datasets, level), tuple(correlations(entries, seed=seed)))
+
+
+def _ranks(entries: Sequence[Entry], resamples: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Ranks of each program over resamples, (programs, resamples), and the Flat Metrics as they are."""
+    frames = np.unique(np.concatenate([entry.frames for entry in entries]))
+    table = np.zeros((len(frames), len(entries)))
+    for k, entry in enumerate(entries):
+        table[np.searchsorted(frames, entry.frames), k] = entry.costs
+    (totals,) = resampled([table], max(entry.block for entry in entries), resamples, rng)
+    molecules = max(1, entries[0].molecules)
+    return _places(totals).T, table.sum(axis=0) / molecules
+
+
+def _places(values: FloatArray) -> FloatArray:
+    """Ranks from 1 in each row; equals share the mean of theirs."""
+    lower = (values[:, :, None] > values[:, None, :]).sum(axis=2)
+    equal = (values[:, :, None] == values[:, None, :]).sum(axis=2)
+    return np.asarray(lower + (equal + 1) / 2, dtype=np.float64)
+
+
+def _interval(values: FloatArray, level: float) -> tuple[float, float]:
+    low, high = np.percentile(values, [50 - level / 2, 50 + level / 2])
+    return float(low), float(high)
+
+
+def _overall(
+    entries: Sequence[Entry],
+    drawn: Mapping[str, Mapping[str, FloatArray]],
+    datasets: Mapping[str, Sequence[Standing]],
+    level: float,
+) -> tuple[Standing, ...]:
+    complete = [p for p in sorted({entry.program for entry in entries}) if all(p in drawn[d] for d in drawn)]
+    standings = []
+    for program in complete:
+        own = [entry for entry in entries if entry.program == program]
+        mean = float(np.mean([s.rank for places in datasets.values() for s in places if s.program == program]))
+        means = np.mean([drawn[d][program] for d in drawn], axis=0)
+        pooled = sum(float(entry.costs.sum()) for entry in own) / max(1, sum(entry.molecules for entry in own))
+        standings.append(Standing(program, mean, _interval(means, level), pooled))
+    return tuple(sorted(standings, key=lambda s: (s.rank, s.flat_metric, s.program)))
+
+
+def correlations(entries: Sequence[Entry], *, resamples: int = 500, seed: int = 0) -> list[Correlation]:
+    """Pearson, Spearman and Kendall correlations of every two metrics over all entries, 95 % by resampled entries.
+
+    Examples
+    --------
+    >>> correlations([])
+    []
+    """
+    rng = np.random.default_rng(seed)
+    found = []
+    for a, b in itertools.combinations(METRICS, 2):
+        pairs = [(e.metrics[a], e.metrics[b]) for e in entries]
+        values = np.array([pair for pair in pairs if None not in pair], dtype=np.float64).reshape(-1, 2)
+        if len(values) < 3:
+            continue
+        for kind in ("pearson", "spearman", "kendall"):
+            draws = [_coefficient(values[rng.integers(0, len(values), len(values))], kind) for _ in range(resamples)]
+            kept = np.array([draw for draw in draws if draw is not None])
+            interval = _interval(kept, 95.0) if 2 * len(kept) >= resamples else None
+            found.append(Correlation(a, b, kind, _coefficient(values, kind), interval))
+    return found
+
+
+def _coefficient(values: FloatArray, kind: str) -> float | None:
+    x, y = values.T
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        return None
+    if kind == "kendall":
+        sign_x, sign_y = np.sign(x[:, None] - x), np.sign(y[:, None] - y)
+        return float((sign_x * sign_y).sum() / math.sqrt((sign_x**2).sum() * (sign_y**2).sum()))
+    if kind == "spearman":
+        x, y = _places(x[None])[0], _places(y[None])[0]
+    return float(np.corrcoef(x, y)[0, 1])
