@@ -27,9 +27,9 @@ from tests.test_scoring import RULES, numbers, scene
 def test_the_sums_of_all_frames_give_the_score(rules: dict[str, Any]) -> None:
     score = fm.score(*scene(), **rules)
     sums = frame_sums(score)
-    found = metrics_of(sums.table.sum(axis=0)[None], sums.dim, sums.alpha)
+    found = metrics_of(sums.table.sum(axis=0)[None], sums)
     exact = numbers(score)
-    assert len(found) >= 15
+    assert len(found) >= 22
     for name, values in found.items():
         assert values[0] == pytest.approx(exact[name], rel=1e-9, abs=1e-9), name
 
@@ -47,8 +47,8 @@ def test_a_resample_is_a_score_of_its_frames() -> None:
     ]
     exact = numbers(fm.score(joined[0], joined[1]))
     rows = np.searchsorted(sums.frame, drawn)
-    found = metrics_of(sums.table[rows].sum(axis=0)[None], sums.dim, sums.alpha)
-    for name in ("flat_metric.value", "flat_metric.frame_mean", "challenge.jaccard", "challenge.rmse_xyz"):
+    found = metrics_of(sums.table[rows].sum(axis=0)[None], sums)
+    for name in ("flat_metric.value", "flat_metric.frame_mean", "challenge.jaccard", "rmsmd.per_frame", "ospa.value"):
         assert found[name][0] == pytest.approx(exact[name]), name
 
 

@@ -15,7 +15,7 @@ from flatmetric.curve import FlatCurve, flat_curve
 from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations
 from flatmetric.metrics.challenge import ChallengeScore, Counts, challenge_score, errors_of
-from flatmetric.metrics.gospa import Gospa, Ospa, assign, gospa_and_ospa, refuse_order
+from flatmetric.metrics.gospa import FramePairs, Gospa, Ospa, assign, frame_pairs, gospa_and_ospa, refuse_order
 from flatmetric.metrics.images import ImageScore, image_score
 from flatmetric.metrics.matching import Matches
 from flatmetric.metrics.molecules import MoleculeScore, molecule_numbers, molecule_score, undefined_molecules
@@ -78,6 +78,7 @@ class Score:
     warnings: tuple[str, ...]
     compared: Compared
     flat_result: FlatResult | None
+    gospa_pairs: FramePairs
 
     def __repr__(self) -> str:
         flat, jaccard = self.flat_metric.value, self.challenge.jaccard
@@ -275,7 +276,8 @@ def score(
         alpha_xy=alpha_xy,
         alpha_z=alpha_z,
     )
-    gospa, ospa = _gospa(kept_truth, kept_pred, flat, dim, order, cutoff, scale, weights, thread_count)
+    pairs = _gospa_pairs(kept_truth, kept_pred, flat, dim, order, cutoff, scale, weights, thread_count)
+    gospa, ospa = gospa_and_ospa(pairs, p=order, c=cutoff)
     return Score(
         lam=lam,
         dim=dim,
@@ -293,6 +295,7 @@ def score(
         warnings=tuple(said),
         compared=compared,
         flat_result=flat,
+        gospa_pairs=pairs,
     )
 
 
@@ -407,7 +410,7 @@ def _molecules(
     return molecule_score(molecules, place, errors, dim=dim)
 
 
-def _gospa(
+def _gospa_pairs(
     truth: Localizations,
     pred: Localizations,
     flat: FlatResult | None,
@@ -417,7 +420,7 @@ def _gospa(
     scale: tuple[float, ...] | None,
     weights: Weights,
     threads: int,
-) -> tuple[Gospa, Ospa]:
+) -> FramePairs:
     if flat is not None and flat.frames is not None:
         frames, n_truth, n_pred = flat.frames.frame, flat.frames.n_truth, flat.frames.n_pred
     else:
@@ -430,7 +433,7 @@ def _gospa(
     else:
         pairs = assign(truth, pred, dim=dim, p=p, c=c, threads=threads)
         rows, distance = pairs.truth, pairs.distance
-    return gospa_and_ospa(n_truth, n_pred, np.searchsorted(frames, truth.frame[rows]), distance, p=p, c=c)
+    return frame_pairs(n_truth, n_pred, np.searchsorted(frames, truth.frame[rows]), distance, p=p)
 
 
 def _images(compared: Compared, fov: tuple[float, float], dim: int) -> ImageScore:

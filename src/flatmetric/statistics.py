@@ -12,12 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from flatmetric import _core
 from flatmetric.arguments import thread_count
-from flatmetric.comparison import counted_matches
+from flatmetric.comparison import counted_matches, rows_of
 from flatmetric.curve import crossings
 from flatmetric.errors import InputError
 from flatmetric.explanations import per_frame
 from flatmetric.metrics.challenge import errors_of
+from flatmetric.metrics.gospa import frame_values
 from flatmetric.result import FloatArray, IntArray
 from flatmetric.scoring import Score
 
@@ -30,6 +32,8 @@ _ADDED = (
     *("n_truth", "n_pred", "tp", "mass", "displaced", "missed", "false", "own", "with_truth"),
     *("dx", "dy", "dz", "abs_x", "abs_y", "abs_z", "xx", "yy", "zz"),
     *("p_true", "p_found", "p_true2", "p_found2", "p_both"),
+    *("near_truth", "near_pred", "with_near_truth", "with_near_pred"),
+    *("pairs", "moved", "gospa", "ospa", "occupied"),
 )
 
 
@@ -41,6 +45,7 @@ class FrameSums:
     table: FloatArray
     dim: int
     alpha: tuple[float, float]
+    gospa: tuple[float, float]  # order and cutoff (nm)
 
     def column(self, name: str) -> FloatArray:
         """One quantity for every frame."""
@@ -94,22 +99,46 @@ def frame_sums(score: Score) -> FrameSums:
         a, b = a - a.mean(), b - b.mean()
         names = ("p_true", "p_found", "p_true2", "p_found2", "p_both")
         columns |= dict(zip(names, map(added, (a, b, a * a, b * b, a * b)), strict=True))
+    columns |= _nearest_sums(score, number)
+    pairs, order = score.gospa_pairs, (score.gospa.p, score.gospa.c)
+    own = frame_values(pairs, p=order[0], c=order[1])
+    columns |= {"pairs": pairs.pairs.astype(np.float64), "moved": pairs.moved, "gospa": own[0], "ospa": own[1]}
+    columns["occupied"] = np.ones(len(number))
     zeros = np.zeros(len(number))
-    return FrameSums(number, np.column_stack([columns.get(n, zeros) for n in _ADDED]), score.dim, score.alpha)
+    table = np.column_stack([columns.get(n, zeros) for n in _ADDED])
+    return FrameSums(number, table, score.dim, score.alpha, order)
 
 
-def metrics_of(sums: FloatArray, dim: int, alpha: tuple[float, float]) -> dict[str, FloatArray]:
-    """Every metric from (resamples, quantities) sums, by its path in the JSON; NaN where undefined.
+def _nearest_sums(score: Score, number: IntArray) -> dict[str, FloatArray]:
+    """Squared distances to the nearest of the other side, and how many points have one, for each frame."""
+    compared = score.compared
+    truth, pred = rows_of(compared.truth, compared.truth_counts), rows_of(compared.pred, compared.pred_counts)
+    squares = _core.nearest(
+        truth.points(score.dim), pred.points(score.dim), truth.frame, pred.frame, thread_count(None)
+    )
+    columns = {}
+    for side, table, values in (("truth", truth, squares[0]), ("pred", pred, squares[1])):
+        near = np.isfinite(values)
+        place = np.searchsorted(number, table.frame[near])
+        columns[f"near_{side}"] = np.bincount(place, values[near], minlength=len(number)).astype(np.float64)
+        columns[f"with_near_{side}"] = np.bincount(place, minlength=len(number)).astype(np.float64)
+    return columns
+
+
+def metrics_of(sums: FloatArray, frames: FrameSums) -> dict[str, FloatArray]:
+    """Every metric from (resamples, quantities) sums of frames like `frames`, by its path in the JSON; NaN where
+    undefined.
 
     Examples
     --------
     >>> from flatmetric.scoring import score
     >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
     >>> sums = frame_sums(score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}))
-    >>> metrics_of(sums.table.sum(axis=0)[None], sums.dim, sums.alpha)["challenge.jaccard"].tolist()
+    >>> metrics_of(sums.table.sum(axis=0)[None], sums)["challenge.jaccard"].tolist()
     [50.0]
     """
     s = dict(zip(_ADDED, sums.T, strict=True))
+    alpha, (p, c) = frames.alpha, frames.gospa
     with np.errstate(divide="ignore", invalid="ignore"):
         tp, n, m = s["tp"], s["n_truth"], s["n_pred"]
         found: dict[str, FloatArray] = {
@@ -130,7 +159,7 @@ def metrics_of(sums: FloatArray, dim: int, alpha: tuple[float, float]) -> dict[s
         miss = 100 - found["challenge.jaccard"]
         lateral = 100 - np.hypot(miss, alpha[0] * found["challenge.rmse_xy"])
         found["challenge.efficiency_xy"] = found["challenge.efficiency"] = lateral
-        if dim == 3:
+        if frames.dim == 3:
             found["challenge.rmse_z"] = np.sqrt(s["zz"] / tp)
             found["challenge.rmse_xyz"] = np.sqrt((s["xx"] + s["yy"] + s["zz"]) / tp)
             found["challenge.mad_z"] = s["abs_z"] / tp
@@ -141,6 +170,15 @@ def metrics_of(sums: FloatArray, dim: int, alpha: tuple[float, float]) -> dict[s
             found["challenge.efficiency"] = (lateral + axial) / 2
         true = s["p_true2"] - s["p_true"] ** 2 / tp
         seen = s["p_found2"] - s["p_found"] ** 2 / tp
+        near, points = s["near_truth"] + s["near_pred"], s["with_near_truth"] + s["with_near_pred"]
+        found["rmsmd.per_frame"] = np.sqrt(near / points)
+        found["rmsmd.per_frame_truth_to_pred"] = np.sqrt(s["near_truth"] / s["with_near_truth"])
+        found["rmsmd.per_frame_pred_to_truth"] = np.sqrt(s["near_pred"] / s["with_near_pred"])
+        larger = np.maximum(n, m)
+        found["gospa.value"] = (s["moved"] + c**p / 2 * (n + m - 2 * s["pairs"])) ** (1 / p)
+        found["gospa.frame_mean"] = s["gospa"] / s["occupied"]
+        found["ospa.value"] = ((s["moved"] + c**p * (larger - s["pairs"])) / larger) ** (1 / p)
+        found["ospa.frame_mean"] = s["ospa"] / s["occupied"]
         found["challenge.photon_correlation"] = (s["p_both"] - s["p_true"] * s["p_found"] / tp) / np.sqrt(true * seen)
     return found
 
@@ -258,7 +296,7 @@ def confidence(
     sums = frame_sums(score)
     length = block_length(sums) if block is None else min(block, len(sums.frame))
     (totals,) = resampled([sums.table], length, resamples, np.random.default_rng(seed))
-    found = metrics_of(totals, sums.dim, sums.alpha)
+    found = metrics_of(totals, sums)
     return Intervals(level, resamples, seed, length, {name: _percentiles(v, level) for name, v in found.items()})
 
 
@@ -320,7 +358,7 @@ def compare(
     frames, tables = _aligned(sums)
     length = max(map(block_length, sums)) if block is None else min(block, len(frames))
     totals = resampled(tables, length, resamples, np.random.default_rng(seed))
-    metrics = [metrics_of(total, s.dim, s.alpha) for total, s in zip(totals, sums, strict=True)]
+    metrics = [metrics_of(total, s) for total, s in zip(totals, sums, strict=True)]
     intervals = tuple(
         Intervals(level, resamples, seed, length, {name: _percentiles(values, level) for name, values in found.items()})
         for found in metrics

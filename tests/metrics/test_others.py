@@ -11,7 +11,7 @@ import pytest
 
 import flatmetric as fm
 from flatmetric import _core
-from flatmetric.metrics.gospa import assign, gospa_and_ospa
+from flatmetric.metrics.gospa import assign, frame_pairs, gospa_and_ospa
 from flatmetric.metrics.images import SIGMA, VOXEL, frc, image_score, render, snr
 from flatmetric.metrics.rmsmd import rmsmd
 from flatmetric.metrics.value import Undefined
@@ -126,9 +126,8 @@ def test_gospa_and_ospa_by_brute_force(p: float) -> None:
         truth, pred = rng.uniform(0, 10, (n, 2)), rng.uniform(0, 10, (m, 2))
         c = 4.0
         pairs = assign(table(truth), table(pred), dim=2, p=p, c=c)
-        gospa, ospa = gospa_and_ospa(
-            np.array([n]), np.array([m]), np.zeros(len(pairs), dtype=int), pairs.distance, p=p, c=c
-        )
+        frames = frame_pairs(np.array([n]), np.array([m]), np.zeros(len(pairs), dtype=int), pairs.distance, p=p)
+        gospa, ospa = gospa_and_ospa(frames, p=p, c=c)
         gospa_p, ospa_p = brute_force(truth, pred, p, c)
         assert gospa.value**p == pytest.approx(gospa_p)
         assert gospa.frame_mean == pytest.approx(gospa.value)

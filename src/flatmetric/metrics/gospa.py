@@ -44,6 +44,16 @@ class Ospa:
     frame_mean: Value
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class FramePairs:
+    """Points of each frame, and of its pairs the number and the sum of distances (nm) to the p-th power."""
+
+    n_truth: IntArray
+    n_pred: IntArray
+    pairs: IntArray
+    moved: FloatArray
+
+
 def refuse_order(p: float, c: float) -> None:
     """Refuse an order below 1 or a cutoff that is not a positive length in nm.
 
@@ -83,41 +93,65 @@ def assign(truth: Localizations, pred: Localizations, *, dim: int, p: float, c: 
     return Matches(*rows)
 
 
-def gospa_and_ospa(
-    n_truth: IntArray, n_pred: IntArray, pair_frame: IntArray, distance: FloatArray, *, p: float, c: float
-) -> tuple[Gospa, Ospa]:
-    """Both from the assignment: points of each frame, and for each pair the index of its frame and its distance in nm.
+def frame_pairs(
+    n_truth: IntArray, n_pred: IntArray, pair_frame: IntArray, distance: FloatArray, *, p: float
+) -> FramePairs:
+    """Sums over the pairs of each frame, from the index of its frame and the distance (nm) of each pair.
 
     Examples
     --------
-    >>> g, o = gospa_and_ospa(np.array([2]), np.array([1]), np.array([0]), np.array([5.0]), p=1, c=250)
+    >>> frame_pairs(np.array([2]), np.array([1]), np.array([0]), np.array([5.0]), p=2).moved
+    array([25.])
+    """
+    count = len(n_truth)
+    moved = np.bincount(pair_frame, distance**p, minlength=count).astype(np.float64)
+    return FramePairs(n_truth, n_pred, np.bincount(pair_frame, minlength=count), moved)
+
+
+def frame_values(frames: FramePairs, *, p: float, c: float) -> tuple[FloatArray, FloatArray]:
+    """GOSPA and OSPA of each frame alone, nm; 0 for a frame without any point.
+
+    Examples
+    --------
+    >>> frames = frame_pairs(np.array([2]), np.array([1]), np.array([0]), np.array([5.0]), p=1)
+    >>> [float(values[0]) for values in frame_values(frames, p=1, c=250)]
+    [130.0, 127.5]
+    """
+    price = c**p
+    alone = frames.n_truth + frames.n_pred - 2 * frames.pairs
+    larger = np.maximum(frames.n_truth, frames.n_pred)
+    gospa = (frames.moved + price / 2 * alone) ** (1 / p)
+    ospa = ((frames.moved + price * (larger - frames.pairs)) / np.maximum(larger, 1)) ** (1 / p)
+    return gospa, ospa
+
+
+def gospa_and_ospa(frames: FramePairs, *, p: float, c: float) -> tuple[Gospa, Ospa]:
+    """Both from the pairs of the best assignment of every frame; lengths in nm.
+
+    Examples
+    --------
+    >>> frames = frame_pairs(np.array([2]), np.array([1]), np.array([0]), np.array([5.0]), p=1)
+    >>> g, o = gospa_and_ospa(frames, p=1, c=250)
     >>> g.value, o.value
     (130.0, 127.5)
     """
-    moved = np.bincount(pair_frame, distance**p, minlength=len(n_truth))
-    pairs = np.bincount(pair_frame, minlength=len(n_truth))
     price = c**p
-    missed, false = price / 2 * (n_truth - pairs), price / 2 * (n_pred - pairs)
-    larger = np.maximum(n_truth, n_pred)
-    occupied = larger > 0
+    n, m, pairs = int(frames.n_truth.sum()), int(frames.n_pred.sum()), int(frames.pairs.sum())
+    moved, missed, false = float(frames.moved.sum()), price / 2 * (n - pairs), price / 2 * (m - pairs)
+    occupied = np.maximum(frames.n_truth, frames.n_pred) > 0
     nobody = Undefined("there is no point on either side")
-    own = (moved + missed + false)[occupied] ** (1 / p)
+    own = frame_values(frames, p=p, c=c)
+    means: list[Value] = [float(values[occupied].mean()) if occupied.any() else nobody for values in own]
     gospa = Gospa(
-        value=float((moved.sum() + missed.sum() + false.sum()) ** (1 / p)),
+        value=(moved + missed + false) ** (1 / p),
         p=p,
         c=c,
-        localization=float(moved.sum() ** (1 / p)),
-        missed=float(missed.sum() ** (1 / p)),
-        false=float(false.sum() ** (1 / p)),
-        frame_mean=float(own.mean()) if occupied.any() else nobody,
+        localization=moved ** (1 / p),
+        missed=missed ** (1 / p),
+        false=false ** (1 / p),
+        frame_mean=means[0],
     )
     # Frames are infinitely far apart, but beyond c that makes no difference: left-over points of different frames pair.
-    total = max(int(n_truth.sum()), int(n_pred.sum()))
-    own = (((moved + price * (larger - pairs))[occupied]) / larger[occupied]) ** (1 / p)
-    ospa = Ospa(
-        value=float(((moved.sum() + price * (total - pairs.sum())) / total) ** (1 / p)) if total else nobody,
-        p=p,
-        c=c,
-        frame_mean=float(own.mean()) if occupied.any() else nobody,
-    )
-    return gospa, ospa
+    larger = max(n, m)
+    value: Value = ((moved + price * (larger - pairs)) / larger) ** (1 / p) if larger else nobody
+    return gospa, Ospa(value=value, p=p, c=c, frame_mean=means[1])
