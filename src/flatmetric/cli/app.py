@@ -6,28 +6,16 @@ import io
 import os
 import signal
 import sys
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from flatmetric import __version__
-from flatmetric.cli import check, compare, convert, demo, inspect, leaderboard, score
 from flatmetric.errors import InputError
 
-app = typer.Typer(
-    help="Exact, fast and honest scoring of point localizations.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command(name="score")(score.score)
-app.command(name="compare")(compare.compare)
-app.command(name="leaderboard")(leaderboard.leaderboard)
-app.command(name="check")(check.check)
-app.command(name="inspect")(inspect.inspect)
-app.command(name="convert")(convert.convert)
-app.command(name="demo")(demo.demo)
+# Each is a function of the module of its name.
+COMMANDS = ("score", "compare", "leaderboard", "check", "inspect", "convert", "demo")
 
 
 def _print_version(wanted: bool) -> None:
@@ -36,13 +24,28 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     pass
+
+
+def _app(arguments: list[str]) -> typer.Typer:
+    """The command line; where the command is known, with that one alone: to load the others takes time."""
+    app = typer.Typer(
+        help="Exact, fast and honest scoring of point localizations.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_options)
+    wanted = arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS
+    for name in wanted:
+        app.command(name=name)(getattr(import_module(f"flatmetric.cli.{name}"), name))
+    return app
 
 
 def main() -> None:
@@ -53,7 +56,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = app(args=_with_json_target(sys.argv[1:]), standalone_mode=False)
+        code = _app(sys.argv[1:])(args=_with_json_target(sys.argv[1:]), standalone_mode=False)
         sys.stdout.flush()
     except InputError as error:
         print(f"flatmetric: {error}", file=sys.stderr)
