@@ -11,7 +11,8 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks.regimes import MEMORY, REGIMES, Row
+from benchmarks.memory import MEMORY
+from benchmarks.regimes import REGIMES, Row
 
 RESULTS = Path(__file__).parent / "results"
 README = Path(__file__).parent.parent / "README.md"
@@ -23,11 +24,7 @@ HEADER = ["regime", "what", "size", "ours [s]", "peer", "peer [s]", "ratio", "ba
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--only", action="append", choices=REGIMES, metavar="NAME", help=f"one of {', '.join(REGIMES)}")
-    parser.add_argument("--peak-memory-of", choices=MEMORY, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.peak_memory_of:
-        print_peak_memory(options.peak_memory_of)
-        return
     table = [HEADER]
     print(" | ".join(HEADER))
     for name in options.only or REGIMES:
@@ -63,14 +60,8 @@ def cells(row: Row, memory: float | None) -> list[str]:
 
 def peak_memory(name: str) -> float:
     """Peak resident memory in MB of a process that makes the problem and solves it, numpy and all."""
-    command = [sys.executable, "-m", "benchmarks", "--peak-memory-of", name]
+    command = [sys.executable, "-m", "benchmarks.memory", name]
     return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-
-
-def print_peak_memory(name: str) -> None:
-    MEMORY[name][0]()
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    print(int(status.split("VmHWM:")[1].split()[0]) / 1024)
 
 
 def save(table: list[list[str]], whole: bool) -> None:

@@ -251,15 +251,3 @@ REGIMES: dict[str, Callable[[], Iterator[Row]]] = {
     "growth": growth,
     "worst": worst,
 }
-
-# What is solved alone, in a process of its own, to see how much memory it takes; the bar in MB.
-MEMORY: dict[str, tuple[Callable[[], object], float | None]] = {
-    "A": (lambda: peers.flatmetric(problems.paper_frames()), None),
-    "D": (lambda: peers.flatmetric(problems.pooled(100_000, per_um2=500)), None),
-    "E": (lambda: peers.flatmetric(problems.pooled(1_000_000, per_um2=500)), 2500),
-    "F": (lambda: peers.flatmetric(problems.pooled(100_000, per_um2=5000)), 1000),
-    "H": (lambda: peers.flatmetric(problems.filaments(100_000)), None),
-    "I": (lambda: peers.flatmetric(problems.independent_clouds(5000, 5000)), 200),
-    "score": (files.score_in_process, None),
-    "read": (files.read_twenty_million_rows, 3000),
-}
