@@ -71,6 +71,12 @@ def test_shift(shift: tuple[float, float]) -> None:
     assert finding.mend.startswith("--shift ") and not finding.estimate["half_pixel"]
 
 
+def test_depth_goes_with_a_shift() -> None:
+    truth, pred = world()
+    finding = only(truth, dataclasses.replace(pred, x=pred.x + 80, z=pred.z - 120), "shift")
+    assert finding.estimate["z"] == pytest.approx(-120, abs=10)
+
+
 def test_half_a_pixel() -> None:
     truth, pred = world()
     finding = only(truth, dataclasses.replace(pred, x=pred.x - 50, y=pred.y - 50), "shift")

@@ -320,15 +320,27 @@ def _shift(truth: Localizations, pred: Localizations, lam: float, most: int) -> 
     spread = math.sqrt((float(dx[near].var()) + float(dy[near].var())) / max(pile.excess, 1.0))
     if math.hypot(pile.x, pile.y) < 5 * spread:
         return None
-    estimate = {"x": pile.x, "y": pile.y, "z": 0.0, "half_pixel": _is_half_pixel(pile, spread, truth, pred)}
+    depth = _depth_shift(truth, pred, rows, near)
+    estimate = {"x": pile.x, "y": pile.y, "z": depth, "half_pixel": _is_half_pixel(pile, spread, truth, pred)}
     moved = applied(pred, Finding("shift", estimate, 0, 0, 0, ""))
     before, after = _flat(truth, pred, lam), _flat(truth, moved, lam)
     if after > before * (1 - _SMALLEST_GAIN):
         return None
-    mend = f"--shift {-pile.x:.2f},{-pile.y:.2f}"
+    mend = f"--shift {-pile.x:.2f},{-pile.y:.2f}" + (f",{-depth:.2f}" if depth else "")
     if estimate["half_pixel"]:
         mend += " (half a pixel: check --origin)"
     return Finding("shift", estimate, before, after, _certainty(pile.sigmas), mend)
+
+
+def _depth_shift(truth: Localizations, pred: Localizations, rows: tuple[IntArray, IntArray], near: Any) -> float:
+    """The depth that goes with a lateral shift: the median of the pairs in the pile, 0 where it is not clear."""
+    if truth.z is None or pred.z is None or not truth.z.any() or not pred.z.any():
+        return 0.0
+    dz = pred.z[rows[1][near]] - truth.z[rows[0][near]]
+    middle = float(np.median(dz))
+    spread = 1.4826 * float(np.median(np.abs(dz - middle)))
+    error = 1.25 * spread / math.sqrt(max(1, len(dz)))
+    return middle if abs(middle) > max(_SMALLEST_SHIFT, 5 * error) else 0.0
 
 
 def _is_half_pixel(pile: _Pile, spread: float, truth: Localizations, pred: Localizations) -> bool:
