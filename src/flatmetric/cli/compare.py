@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from flatmetric.cli import reading, rules
+from flatmetric.cli.columns import aligned
 from flatmetric.cli.writing import JsonOption, refuse_outputs, write_json
 from flatmetric.errors import InputError
 from flatmetric.metrics.value import Undefined, plain
@@ -70,8 +71,7 @@ def compare(
         last_frame=last_frame,
     )
     options = reading.options_from_flags(pixel_size=pixel_size, skip_bad_rows=skip_bad_rows)
-    rule_files = [Path(name) for name in (protocol, wobble) if name is not None]
-    refuse_outputs([json], [truth, *results, *rule_files])
+    refuse_outputs([json], [truth, *results, *rules.rule_files(protocol, wobble)])
     true = reading.read_with_progress(truth, options)
     tables = [reading.read_with_progress(path, options) for path in results]
     scale = None if axis_scale is None else reading.numbers(axis_scale, "--axis-scale")
@@ -160,9 +160,7 @@ def comparison_text(found: Comparison) -> str:
             "challenge.efficiency": c.efficiency,
         }
         rows.append([name, *(_with_interval(value, intervals.intervals[path]) for path, value in values.items())])
-    widths = [max(len(row[k]) for row in rows) for k in range(len(header))]
-    lines = ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return "\n".join([*lines, "", *(pair_sentence(pair) for pair in found.pairs)])
+    return "\n".join([*aligned(rows, "<"), "", *(pair_sentence(pair) for pair in found.pairs)])
 
 
 def _with_interval(value: float | Undefined, interval: tuple[float, float] | None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -58,7 +57,7 @@ def convert(
         return
     reading.print_warnings(table)
     if written.lost:
-        print(f"flatmetric: warning: {written.format} has no place for {', '.join(written.lost)}", file=sys.stderr)
+        reading.print_warning(f"{written.format} has no place for {', '.join(written.lost)}")
     if written.filled:
-        print(f"flatmetric: warning: written as 0, not known: {', '.join(written.filled)}", file=sys.stderr)
+        reading.print_warning(f"written as 0, not known: {', '.join(written.filled)}")
     print(f"{len(table)} rows, {table.provenance.format} to {written.format}: {', '.join(map(str, written.files))}")

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from flatmetric.cli import reading
+from flatmetric.cli.columns import aligned
 from flatmetric.cli.writing import JsonOption, refuse_outputs, write_json
 from flatmetric.inspection import Inspection
 from flatmetric.inspection import inspect as inspect_table
@@ -73,8 +74,7 @@ def _table(found: Inspection) -> list[str]:
     cells = [list(found.columns)]
     for row in found.first_rows:
         cells.append([_cell(row[name]) for name in found.columns])
-    widths = [max(len(row[k]) for row in cells) for k in range(len(found.columns))]
-    return ["  " + "  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)) for row in cells]
+    return [f"  {line}" for line in aligned(cells)]
 
 
 def _cell(value: float | int | None) -> str:

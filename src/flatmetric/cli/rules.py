@@ -75,6 +75,11 @@ CiOption = Annotated[
 ]
 
 
+def rule_files(protocol: str | None, wobble: Path | None) -> list[Path]:
+    """The files that the rules are read from."""
+    return [Path(name) for name in (protocol, wobble) if name is not None]
+
+
 def rules_from_flags(
     name: str | None,
     *,

@@ -121,8 +121,8 @@ def score(
     options = reading.options_from_flags(
         format, unit, pixel_size, frame_base, origin, shift, swap_xy, columns, skip_bad_rows
     )
-    rule_files = [Path(name) for name in (protocol, wobble) if name is not None]
-    refuse_outputs([json, csv, frames_file, molecules_file], [truth, result, *rule_files])
+    inputs = [truth, result, *rules.rule_files(protocol, wobble)]
+    refuse_outputs([json, csv, frames_file, molecules_file], inputs)
     if "-" in (frames_file, molecules_file):
         raise InputError("--per-frame and --per-molecule need a file; give its name")
     if json == "-" and csv == "-":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flatmetric.cli.budget import error_budget_of
+from flatmetric.cli.columns import aligned
 from flatmetric.explanations import Bin
 from flatmetric.metrics.value import Undefined, Value
 from flatmetric.scoring import Score
@@ -146,6 +147,4 @@ def bins_text(quantity: str, bins: list[Bin]) -> str:
                 *(notes.show(value, ".2f") for value in lengths),
             ]
         )
-    widths = [max(len(row[k]) for row in rows) for k in range(len(header))]
-    lines = ["  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows]
-    return "\n".join([*lines, *(f"[{k}] {reason}" for k, reason in enumerate(notes.reasons, 1))])
+    return "\n".join([*aligned(rows), *(f"[{k}] {reason}" for k, reason in enumerate(notes.reasons, 1))])
