@@ -161,10 +161,22 @@ def _flat(truth: Localizations, pred: Localizations, lam: float, dim: int = 2) -
     return flat_metric(*points, lam=lam, truth_frames=truth.frame, pred_frames=pred.frame).value
 
 
-def _pairs(truth: Localizations, pred: Localizations, most: int, offset: int = 0) -> tuple[IntArray, IntArray]:
+@dataclass(frozen=True, slots=True)
+class _ByFrame:
+    """The rows of a table in the order of their frames."""
+
+    rows: IntArray
+    frames: IntArray
+
+
+def _by_frame(table: Localizations) -> _ByFrame:
+    rows = np.argsort(table.frame, kind="stable")
+    return _ByFrame(rows, table.frame[rows])
+
+
+def _pairs(truth: _ByFrame, pred: _ByFrame, most: int, offset: int = 0) -> tuple[IntArray, IntArray]:
     """Rows of all pairs of the same frame (the result's frames less `offset`), or of evenly chosen frames."""
-    order_t, order_p = np.argsort(truth.frame, kind="stable"), np.argsort(pred.frame, kind="stable")
-    frames_t, frames_p = truth.frame[order_t], pred.frame[order_p] - offset
+    frames_t, frames_p = truth.frames, pred.frames - offset
     frames = np.intersect1d(frames_t, frames_p)
     begin_t, end_t = np.searchsorted(frames_t, frames), np.searchsorted(frames_t, frames, side="right")
     begin_p, end_p = np.searchsorted(frames_p, frames), np.searchsorted(frames_p, frames, side="right")
@@ -176,7 +188,7 @@ def _pairs(truth: Localizations, pred: Localizations, most: int, offset: int = 0
     counts = n * m
     frame = np.repeat(np.arange(len(counts)), counts)
     within = np.arange(len(frame)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return order_t[begin_t[frame] + within // m[frame]], order_p[begin_p[frame] + within % m[frame]]
+    return truth.rows[begin_t[frame] + within // m[frame]], pred.rows[begin_p[frame] + within % m[frame]]
 
 
 def _pile(dx: FloatArray, dy: FloatArray, low_x: float, high_x: float) -> _Pile:
@@ -222,7 +234,7 @@ def _displacements(
 
 def _geometry(truth: Localizations, pred: Localizations, lam: float, most: int) -> Finding | None:
     """The one change of frames, axes or scale that makes detections pile up where they did not before."""
-    rows = _pairs(truth, pred, most)
+    rows = _pairs(_by_frame(truth), _by_frame(pred), most)
     as_is = _pile(*_displacements(truth, pred, rows), -REACH, REACH)
     if _CLEARLY * as_is.excess > min(len(np.unique(rows[0])), len(np.unique(rows[1]))):
         return None  # no pile can be so much higher
@@ -246,9 +258,10 @@ def _geometry(truth: Localizations, pred: Localizations, lam: float, most: int) 
 def _hypotheses(
     truth: Localizations, pred: Localizations, rows: tuple[IntArray, IntArray], most: int
 ) -> Iterator[tuple[Finding, _Pile]]:
+    sides = _by_frame(truth), _by_frame(pred)
     for offset in range(-LARGEST_OFFSET, LARGEST_OFFSET + 1):
         if offset:
-            moved = _pairs(truth, pred, most, offset)
+            moved = _pairs(*sides, most, offset)
             pile = _pile(*_displacements(truth, pred, moved), -REACH, REACH)
             yield Finding("frame_offset", offset, 0, 0, 0, f"--frame-base {1 + offset}"), pile
     t, p = rows
@@ -311,7 +324,7 @@ def _scale_mend(factor: float) -> str:
 
 def _shift(truth: Localizations, pred: Localizations, lam: float, most: int) -> Finding | None:
     """A displacement common to all detections."""
-    rows = _pairs(truth, pred, most)
+    rows = _pairs(_by_frame(truth), _by_frame(pred), most)
     dx, dy = _displacements(truth, pred, rows)
     pile = _pile(dx, dy, -REACH, REACH)
     if pile.sigmas < _SIGNIFICANT or math.hypot(pile.x, pile.y) < _SMALLEST_SHIFT:
@@ -357,7 +370,7 @@ def _z_sign(truth: Localizations, pred: Localizations, lam: float, most: int) ->
     """Depths that agree better with their sign changed."""
     if truth.z is None or pred.z is None or not truth.z.any() or not pred.z.any():
         return None
-    rows = _pairs(truth, pred, most)
+    rows = _pairs(_by_frame(truth), _by_frame(pred), most)
     dx, dy = _displacements(truth, pred, rows)
     near = dx**2 + dy**2 <= (_WINDOW / 2) ** 2
     true, found = truth.z[rows[0][near]], pred.z[rows[1][near]]
