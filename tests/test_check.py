@@ -77,6 +77,12 @@ def test_depth_goes_with_a_shift() -> None:
     assert finding.estimate["z"] == pytest.approx(-120, abs=10)
 
 
+def test_small_shifts_are_the_programs_own() -> None:
+    truth, _ = world()
+    assert check(truth, dataclasses.replace(truth, x=truth.x + 10)) == []
+    only(truth, dataclasses.replace(truth, x=truth.x + 14), "shift")
+
+
 def test_half_a_pixel() -> None:
     truth, pred = world()
     finding = only(truth, dataclasses.replace(pred, x=pred.x - 50, y=pred.y - 50), "shift")
