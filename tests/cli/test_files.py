@@ -172,10 +172,10 @@ def test_skipping_bad_rows_on_request(tmp_path: Path) -> None:
 
 
 def test_progress_only_on_a_terminal(thunderstorm: Path, monkeypatch: Any, capsys: Any) -> None:
-    from flatmetric.cli import reading
+    from flatmetric.cli import progress, reading
 
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setattr(reading, "_PATIENCE_S", -1.0)
+    monkeypatch.setattr(progress, "_PATIENCE_S", -1.0)
     reading.read_with_progress(thunderstorm, reading.options_from_flags())
     assert "reading t.csv [####" in capsys.readouterr().err
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False)

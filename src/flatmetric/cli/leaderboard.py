@@ -7,7 +7,6 @@ import dataclasses
 import hashlib
 import io
 import json as json_module
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +16,8 @@ import typer
 
 from flatmetric.arguments import thread_count
 from flatmetric.cli import reading, rules
-from flatmetric.cli.writing import write_json, write_text
+from flatmetric.cli.progress import progress_bar
+from flatmetric.cli.writing import make_folder, write_json, write_text
 from flatmetric.errors import InputError
 from flatmetric.formats.native import ReadOptions
 from flatmetric.formats.reading import read_file
@@ -85,10 +85,7 @@ def leaderboard(
     options = reading.options_from_flags(pixel_size=pixel_size, skip_bad_rows=skip_bad_rows)
     jobs = find_jobs(folder)
     target = folder / "leaderboard" if out is None else out
-    try:
-        (target / _STORE).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{target}: can't be made, {error.strerror}; give --out") from error
+    make_folder(target / _STORE)
     scorer = _Scorer(target / _STORE, lam, chosen, options)
     outcomes = scorer.run(jobs, thread_count(threads))
     entries = [outcome for outcome in outcomes if isinstance(outcome, Entry)]
@@ -158,16 +155,12 @@ class _Scorer:
                 truths[path] = read_file(path, self._options)
             except InputError as error:
                 truths[path] = str(error)
-        done = 0
         outcomes: list[Entry | str] = []
-        with ThreadPoolExecutor(threads) as pool:
+        with ThreadPoolExecutor(threads) as pool, progress_bar("scoring") as progress:
             for outcome in pool.map(lambda job: self._one(job, truths[job.truth]), jobs):
                 outcomes.append(outcome)
-                done += 1
-                if sys.stderr.isatty():
-                    print(f"\rscored {done} of {len(jobs)}", end="", file=sys.stderr, flush=True)
-        if sys.stderr.isatty():
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
+                if progress is not None:
+                    progress(len(outcomes), len(jobs))
         return outcomes
 
     def _one(self, job: Job, truth: Localizations | str) -> Entry | str:

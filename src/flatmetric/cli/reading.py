@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from flatmetric.cli.progress import progress_bar
 from flatmetric.errors import InputError
 from flatmetric.formats.native import ReadOptions, checked_options
 from flatmetric.formats.reading import read_file
 from flatmetric.localizations import Localizations
-
-_BAR_WIDTH = 30
-_PATIENCE_S = 1.0
-_REFRESH_S = 0.1
 
 FormatOption = Annotated[str | None, typer.Option("--format", help="Name of the format, if not as recognised.")]
 UnitOption = Annotated[str | None, typer.Option("--unit", help="Unit of x and y in the file: nm, um, m or px.")]
@@ -83,35 +79,8 @@ def _columns(text: str) -> dict[str, int | str]:
 
 def read_with_progress(path: Path, options: ReadOptions) -> Localizations:
     """Read; on a terminal, a bar on stderr after the first second."""
-    progress = _Progress(path.name) if sys.stderr.isatty() else None
-    try:
+    with progress_bar(f"reading {path.name}") as progress:
         return read_file(path, options, progress)
-    finally:
-        if progress is not None:
-            progress.clear()
-
-
-class _Progress:
-    """A bar on stderr that is drawn only when something takes long."""
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-        self._next = time.monotonic() + _PATIENCE_S
-        self._drawn = False
-
-    def __call__(self, done: int, total: int) -> None:
-        now = time.monotonic()
-        if now < self._next:
-            return
-        self._next = now + _REFRESH_S
-        filled = _BAR_WIDTH * done // max(total, 1)
-        bar = "#" * filled + "." * (_BAR_WIDTH - filled)
-        print(f"\rreading {self._what} [{bar}] {100 * done // max(total, 1):3d} %", end="", file=sys.stderr, flush=True)
-        self._drawn = True
-
-    def clear(self) -> None:
-        if self._drawn:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
 def print_warnings(*tables: Localizations) -> None:

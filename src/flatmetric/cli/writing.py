@@ -37,6 +37,14 @@ def refuse_outputs(outputs: list[str | Path | None], inputs: list[Path]) -> None
         seen.add(place)
 
 
+def make_folder(folder: Path) -> None:
+    """The folder for outputs, made if it is not there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: can't be made, {error.strerror}; give --out") from error
+
+
 def write_json(content: dict[str, Any], target: str) -> None:
     """JSON without NaN, to a file or standard output."""
     text = json.dumps(content, indent=2, allow_nan=False) + "\n"

@@ -1,0 +1,93 @@
+"""The transport plan as a map: what was moved, what was missed, what was made up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flatmetric.plots import style
+from flatmetric.result import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def transport_map(
+    axes: Axes,
+    truth: FloatArray,
+    pred: FloatArray,
+    truth_rows: IntArray,
+    pred_rows: IntArray,
+    *,
+    scale_bar: bool = True,
+) -> Axes:
+    """Draw (n, 2) true and (m, 2) found positions in nm and the plan between them.
+
+    Row `truth_rows[k]` of the truth is joined by a line with row `pred_rows[k]` of pred; a cross stands on mass that is
+    destroyed (missed), a plus on mass that is created (false). y points down, as in images. `scale_bar` draws a length
+    of one, two or five times a power of ten nm.
+
+    Examples
+    --------
+    >>> from flatmetric.plots.style import new_figure
+    >>> import flatmetric as fm
+    >>> truth, pred = np.array([[0.0, 0.0], [900.0, 0.0]]), np.array([[30.0, 40.0]])
+    >>> pairs = fm.flat_metric(truth, pred, lam=125).pairs
+    >>> axes = transport_map(new_figure(3, 3).subplots(), truth, pred, pairs.truth, pairs.pred)
+    >>> [text.get_text() for text in axes.get_legend().get_texts()]
+    ['truth', 'found', 'moved', 'missed']
+    """
+    from matplotlib.collections import LineCollection
+
+    missed = np.setdiff1d(np.arange(len(truth)), truth_rows)
+    false = np.setdiff1d(np.arange(len(pred)), pred_rows)
+    _mark(axes, truth, "truth", s=26, facecolors="none", edgecolors=style.TRUTH, linewidths=1.0, zorder=3)
+    _mark(axes, pred, "found", s=9, color=style.PRED, zorder=4)
+    if len(truth_rows):
+        ends = np.stack([truth[truth_rows], pred[pred_rows]], axis=1).tolist()
+        axes.add_collection(LineCollection(ends, colors=style.DISPLACED, linewidths=1.2, label="moved", zorder=2))
+    if len(missed):
+        _mark(axes, truth[missed], "missed", s=70, marker="x", color=style.MISSED, zorder=5)
+    if len(false):
+        _mark(axes, pred[false], "false", s=90, marker="+", color=style.FALSE, linewidths=2, zorder=5)
+    axes.set_aspect("equal")
+    if not axes.yaxis_inverted():
+        axes.invert_yaxis()
+    axes.set_xlabel("x [nm]")
+    axes.set_ylabel("y [nm]")
+    if scale_bar:
+        _draw_scale_bar(axes)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return axes
+
+
+def _mark(axes: Axes, points: FloatArray, label: str, **look: Any) -> None:
+    axes.scatter(points[:, 0], points[:, 1], label=label, **look)
+
+
+def _draw_scale_bar(axes: Axes) -> None:
+    """A round length between a tenth and a quarter of the width, below on the right."""
+    left, right = sorted(axes.get_xlim())
+    bottom, top = axes.get_ylim()
+    length = round_length((right - left) / 4)
+    end = right - 0.04 * (right - left)
+    height = bottom - 0.05 * (bottom - top)
+    axes.plot([end - length, end], [height, height], color=style.BLACK, linewidth=3, solid_capstyle="butt", zorder=6)
+    axes.annotate(
+        f"{length:g} nm", (end - length / 2, height), (0, 4), textcoords="offset points", ha="center", va="bottom"
+    )
+    axes.set_xlim(left, right)
+    axes.set_ylim(bottom, top)
+
+
+def round_length(longest: float) -> float:
+    """The largest of 1, 2 and 5 times a power of ten that is not longer, in the unit given.
+
+    Examples
+    --------
+    >>> round_length(740.0), round_length(0.03)
+    (500.0, 0.02)
+    """
+    power = 10.0 ** np.floor(np.log10(longest))
+    return float(max(factor * power for factor in (1, 2, 5) if factor * power <= longest * (1 + 1e-12)))
