@@ -21,7 +21,19 @@ PACKAGE = ROOT / "src" / "flatmetric"
 LAYERS = [
     *("version", "_core", "errors", "output", "result", "arguments", "curve", "reference", "transport"),
     *("localizations", "formats", "inspection", "check", "protocol", "metrics", "comparison", "scoring"),
-    *("explanations", "statistics", "leaderboard", "", "plots", "paper", "cli", "__main__"),
+    *(
+        "explanations",
+        "statistics",
+        "leaderboard",
+        "",
+        "stacks",
+        "simulation",
+        "localizers",
+        "plots",
+        "paper",
+        "cli",
+        "__main__",
+    ),
 ]
 
 

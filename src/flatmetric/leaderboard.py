@@ -20,6 +20,7 @@ METRICS = {
     "rmse_xy": "challenge.rmse_xy",
     "efficiency": "challenge.efficiency",
     "rmsmd": "rmsmd.per_frame",
+    "rmsmd_whole_set": "rmsmd.whole_set",
     "recall": "challenge.recall",
     "precision": "challenge.precision",
 }
@@ -180,14 +181,21 @@ def correlations(entries: Sequence[Entry], *, resamples: int = 500, seed: int = 
         if len(values) < 3:
             continue
         for kind in ("pearson", "spearman", "kendall"):
-            draws = [_coefficient(values[rng.integers(0, len(values), len(values))], kind) for _ in range(resamples)]
+            draws = [coefficient(values[rng.integers(0, len(values), len(values))], kind) for _ in range(resamples)]
             kept = np.array([draw for draw in draws if draw is not None])
             interval = _interval(kept, 95.0) if 2 * len(kept) >= resamples else None
-            found.append(Correlation(a, b, kind, _coefficient(values, kind), interval))
+            found.append(Correlation(a, b, kind, coefficient(values, kind), interval))
     return found
 
 
-def _coefficient(values: FloatArray, kind: str) -> float | None:
+def coefficient(values: FloatArray, kind: str) -> float | None:
+    """Correlation of the two columns of (k, 2) values: "pearson", "spearman" or "kendall"; None where one is constant.
+
+    Examples
+    --------
+    >>> coefficient(np.array([[1.0, 1.0], [2.0, 4.0], [3.0, 9.0]]), "spearman")
+    1.0
+    """
     x, y = values.T
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         return None

@@ -15,7 +15,7 @@ from flatmetric import __version__
 from flatmetric.errors import InputError
 
 # Each is a function of the module of its name.
-COMMANDS = ("score", "compare", "leaderboard", "check", "inspect", "convert", "paper", "demo")
+COMMANDS = ("score", "compare", "leaderboard", "check", "inspect", "convert", "simulate", "localize", "paper", "demo")
 
 
 def _print_version(wanted: bool) -> None:

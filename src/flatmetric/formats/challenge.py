@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,27 @@ from flatmetric.formats.registry import Candidate, Format, Writer
 from flatmetric.formats.text import read_columns
 from flatmetric.localizations import Localizations
 
-TRUTH = Delimited(
+_TRUTH_COLUMNS = {
+    "id": "Ground-truth",
+    "frame": "frame",
+    "x": "xnano",
+    "y": "ynano",
+    "z": "znano",
+    "photons": "intensity",
+}
+
+
+def _write_truth(table: Localizations, paths: list[Path]) -> None:
+    import pandas as pd
+
+    rows = {"id": np.arange(1, len(table) + 1), "z": np.zeros(len(table)), "photons": np.zeros(len(table))}
+    rows |= table.columns()
+    named = {title: rows[name] for name, title in _TRUTH_COLUMNS.items()}
+    pd.DataFrame(named).to_csv(paths[0], index=False, float_format="%.4f")
+
+
+_TRUTH_WRITER = Writer(_write_truth, frozenset(_TRUTH_COLUMNS), fills=("id", "z", "photons"))
+_TRUTH_LAYOUT = Delimited(
     name="challenge-truth",
     title="the SMLM Challenge's ground truth (activations.csv)",
     known_by=("ground-truth", "frame", "xnano", "ynano", "intensity"),
@@ -28,6 +49,7 @@ TRUTH = Delimited(
     frame_base=1,
     first_pixel=CORNER,
 ).format()
+TRUTH = dataclasses.replace(_TRUTH_LAYOUT, writer=_TRUTH_WRITER)
 
 _STANDARD = ("frame", "x", "y", "z", "photons")
 

@@ -1,0 +1,1 @@
+"""Programs that find molecules in images: a baseline of our own, and adapters to packages that users have."""

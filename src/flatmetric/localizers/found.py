@@ -1,0 +1,59 @@
+"""What a localizer gets and gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from flatmetric.result import BoolArray, FloatArray, IntArray
+
+Settings = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """Spots in a block of images: which image (from 0), the place in pixels, and photons; one value for each.
+
+    The middle of the first pixel is 0, 0; x goes along the rows of the image.
+    """
+
+    image: IntArray
+    x: FloatArray
+    y: FloatArray
+    photons: FloatArray
+
+
+Localizer = Callable[[FloatArray, Settings], Found]
+"""From images (k, height, width) in photons, and settings by name, to spots."""
+
+
+def inside(images: FloatArray, x: FloatArray, y: FloatArray) -> BoolArray:
+    """Which places lie within images of this shape; one that is not a number lies nowhere.
+
+    Examples
+    --------
+    >>> inside(np.zeros((1, 8, 8)), np.array([-0.5, 7.4, 8.0, np.nan]), np.zeros(4)).tolist()
+    [True, True, False, False]
+    """
+    height, width = images.shape[-2:]
+    return np.asarray((x >= -0.5) & (x < width - 0.5) & (y >= -0.5) & (y < height - 0.5))
+
+
+def image_by_image(
+    images: FloatArray, find: Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArray]]
+) -> Found:
+    """Run a function that finds x, y and photons in one image on each of them.
+
+    Examples
+    --------
+    >>> one = np.array([1.0])
+    >>> image_by_image(np.zeros((2, 8, 8)), lambda image: (one, one, one)).image
+    array([0, 1])
+    """
+    found = [find(image) for image in images]
+    counts = [len(x) for x, _, _ in found]
+    columns = [np.concatenate([part[axis] for part in found]) if found else np.empty(0) for axis in range(3)]
+    x, y, photons = (np.asarray(column, dtype=np.float64) for column in columns)
+    return Found(np.repeat(np.arange(len(found)), counts), x, y, photons)

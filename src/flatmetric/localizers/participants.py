@@ -1,0 +1,182 @@
+"""All localizers by name, and the participants of a challenge: a localizer with its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+import numpy as np
+
+from flatmetric.errors import InputError
+from flatmetric.localizations import Localizations
+from flatmetric.localizers import baseline, photutils, picasso, skimage, trackpy
+from flatmetric.localizers.found import Localizer, Settings
+from flatmetric.stacks import Stack
+
+_FRAMES_AT_ONCE = 200
+_EXTRA = "pip install 'flatmetric[localizers]'"
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A localizer: what it runs, the package that it needs and how to get that, and its settings."""
+
+    run: Localizer
+    defaults: Settings
+    package: str | None = None
+    install: str = _EXTRA
+
+    @property
+    def available(self) -> bool:
+        """Whether its package is installed."""
+        return self.package is None or find_spec(self.package) is not None
+
+
+METHODS: dict[str, Method] = {
+    "baseline": Method(baseline.localize, baseline.DEFAULTS),
+    "trackpy": Method(trackpy.localize, trackpy.DEFAULTS, "trackpy"),
+    "daofind": Method(photutils.localize, photutils.DEFAULTS, "photutils"),
+    "daofind-psf": Method(photutils.localize_psf, photutils.DEFAULTS_PSF, "photutils"),
+    "log": Method(skimage.localize_log, skimage.DEFAULTS, "skimage"),
+    "dog": Method(skimage.localize_dog, skimage.DEFAULTS, "skimage"),
+    "picasso-lq": Method(picasso.localize_lq, picasso.DEFAULTS, "picasso", "pip install picassosr"),
+    "picasso-mle": Method(picasso.localize_mle, picasso.DEFAULTS, "picasso", "pip install picassosr"),
+}
+
+# Each list is ordered from sensitive to strict, then by other settings; a name is the method's and its number, from 1.
+_VARIANTS: dict[str, list[Mapping[str, float]]] = {
+    "baseline": [
+        {"threshold": 3.0},
+        {"threshold": 4.0},
+        {"threshold": 5.5},
+        {"threshold": 8.0},
+        {"threshold": 4.0, "box": 5.0},
+        {"threshold": 4.0, "fit": 0.0},
+    ],
+    "trackpy": [
+        {"diameter": 5.0, "minmass": 60.0},
+        {"diameter": 5.0, "minmass": 150.0},
+        {"diameter": 5.0, "minmass": 400.0},
+        {"diameter": 7.0, "minmass": 120.0},
+        {"diameter": 7.0, "minmass": 300.0},
+        {"diameter": 7.0, "minmass": 700.0},
+    ],
+    "daofind": [
+        {"threshold": 2.0},
+        {"threshold": 3.0},
+        {"threshold": 4.0},
+        {"threshold": 6.0},
+        {"threshold": 3.0, "fwhm": 2.2},
+        {"threshold": 3.0, "fwhm": 3.6},
+    ],
+    "daofind-psf": [
+        {"threshold": 2.5},
+        {"threshold": 4.0},
+        {"threshold": 6.0},
+        {"threshold": 4.0, "fit": 7.0},
+    ],
+    "log": [
+        {"threshold": 0.1},
+        {"threshold": 0.2},
+        {"threshold": 0.3},
+        {"threshold": 0.45},
+        {"threshold": 0.2, "overlap": 0.9},
+        {"threshold": 0.2, "min_sigma": 1.5},
+    ],
+    "dog": [
+        {"threshold": 0.1},
+        {"threshold": 0.2},
+        {"threshold": 0.3},
+        {"threshold": 0.45},
+        {"threshold": 0.2, "overlap": 0.9},
+        {"threshold": 0.2, "min_sigma": 1.5},
+    ],
+    "picasso-lq": [
+        {"min_net_gradient": 100.0},
+        {"min_net_gradient": 200.0},
+        {"min_net_gradient": 400.0},
+        {"min_net_gradient": 200.0, "box": 5.0},
+    ],
+    "picasso-mle": [
+        {"min_net_gradient": 100.0},
+        {"min_net_gradient": 200.0},
+        {"min_net_gradient": 400.0},
+        {"min_net_gradient": 200.0, "box": 5.0},
+    ],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Participant:
+    """A localizer with all its settings."""
+
+    method: str
+    settings: Settings
+
+
+PARTICIPANTS: dict[str, Participant] = {
+    f"{name}-{number}": Participant(name, {**METHODS[name].defaults, **variant})
+    for name, variants in _VARIANTS.items()
+    for number, variant in enumerate(variants, start=1)
+}
+
+
+def participant(name: str, changes: Mapping[str, float] | None = None) -> Participant:
+    """A method with its usual settings, or one of the `PARTICIPANTS`; `changes` go on top of its settings.
+
+    Examples
+    --------
+    >>> participant("baseline", {"threshold": 6.0}).settings["threshold"]
+    6.0
+    """
+    if name in PARTICIPANTS:
+        chosen = PARTICIPANTS[name]
+    elif name in METHODS:
+        chosen = Participant(name, METHODS[name].defaults)
+    else:
+        raise InputError(f"method is {name!r}; give one of {', '.join(METHODS)}, or one of its variants, as baseline-1")
+    for setting, value in (changes or {}).items():
+        if setting not in chosen.settings:
+            raise InputError(f"{name} has no setting {setting!r}; it has {', '.join(chosen.settings)}")
+        if not 0 <= value < 1e9:
+            raise InputError(f"{setting} is {value}; give a number from 0")
+    method = METHODS[chosen.method]
+    if not method.available:
+        raise InputError(f"{name} needs the package {method.package}, which is not installed; {method.install}")
+    return Participant(chosen.method, {**chosen.settings, **(changes or {})})
+
+
+def localize(
+    stack: Stack,
+    chosen: Participant,
+    *,
+    pixel_size: float,
+    offset: float,
+    photons_per_count: float,
+    progress: Callable[[int, int], None] | None = None,
+) -> Localizations:
+    """Run a participant on a stack: rows in nm from the outer corner of the first pixel, frames from 1.
+
+    `pixel_size` in nm; `offset` in counts is what the camera shows in the dark.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from flatmetric.stacks import open_stack, write_stack
+    >>> path = Path(tempfile.mkdtemp()) / "dark.ome.tif"
+    >>> write_stack(path, [np.full((32, 32), 100, np.uint16)] * 2, frames=2, pixels=32, pixel_size=100.0)
+    >>> settings = {"pixel_size": 100.0, "offset": 100.0, "photons_per_count": 0.2}
+    >>> len(localize(open_stack(path), participant("baseline"), **settings))
+    0
+    """
+    run = METHODS[chosen.method].run
+    columns: list[tuple[np.ndarray, ...]] = []
+    for first, counts in stack.blocks(_FRAMES_AT_ONCE):
+        found = run((counts.astype(np.float64) - offset) * photons_per_count, chosen.settings)
+        columns.append((found.image + first, found.x, found.y, found.photons))
+        if progress is not None:
+            progress(first + len(counts) - 1, stack.frames)
+    frame, x, y, photons = (np.concatenate(column) for column in zip(*columns, strict=True))
+    return Localizations(frame=frame, x=(x + 0.5) * pixel_size, y=(y + 0.5) * pixel_size, photons=photons)

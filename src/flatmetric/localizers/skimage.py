@@ -1,0 +1,45 @@
+"""scikit-image: blobs by the Laplacian or the difference of Gaussians."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from flatmetric.localizers.found import Found, Settings, image_by_image
+from flatmetric.result import FloatArray
+
+DEFAULTS = {"threshold": 0.15, "min_sigma": 1.0, "max_sigma": 2.5, "overlap": 0.5}
+"""Threshold as a part of the strongest response in the image, widths in pixels, how far blobs may overlap (0 to 1)."""
+
+
+def localize_log(images: FloatArray, settings: Settings) -> Found:
+    """Find spots in images (k, height, width) of photons with `blob_log`; places are whole pixels."""
+    from skimage.feature import blob_log
+
+    return _localize(images, settings, lambda image, **widths: blob_log(image, num_sigma=5, **widths))
+
+
+def localize_dog(images: FloatArray, settings: Settings) -> Found:
+    """Find spots in images (k, height, width) of photons with `blob_dog`; places are whole pixels."""
+    from skimage.feature import blob_dog
+
+    return _localize(images, settings, lambda image, **widths: blob_dog(image, sigma_ratio=1.4, **widths))
+
+
+def _localize(images: FloatArray, settings: Settings, blobs: Any) -> Found:
+    def find(image: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        light = image - np.median(image)
+        rows = blobs(
+            light,
+            min_sigma=settings["min_sigma"],
+            max_sigma=settings["max_sigma"],
+            threshold=None,
+            threshold_rel=settings["threshold"],
+            overlap=settings["overlap"],
+        )
+        y, x, sigma = rows[:, 0], rows[:, 1], rows[:, 2]
+        # A Gaussian of this peak and width holds so much light.
+        return x, y, light[y.astype(int), x.astype(int)] * 2 * np.pi * sigma**2
+
+    return image_by_image(images, find)

@@ -1,0 +1,1 @@
+"""Image stacks with known truth: structures, blinking, optics and camera, each a small function."""

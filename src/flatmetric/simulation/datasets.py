@@ -1,0 +1,174 @@
+"""The data sets that can be simulated: those of the SMLM 2016 Challenge by name, and one's own by a TOML file."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from flatmetric.errors import InputError
+from flatmetric.simulation.blinking import Photophysics
+from flatmetric.simulation.camera import Camera
+from flatmetric.simulation.optics import Optics
+from flatmetric.simulation.structures import STRUCTURES
+
+ASTIGMATISM_NM = 250.0
+MODALITIES = ("2D", "AS")
+_MOST_MOLECULES_PER_FRAME = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """All that defines a data set but its seed. Lengths in nm, times in frames, `density` in shining molecules per um2.
+
+    `photons` is the mean number that a molecule sends to the camera in a whole frame; molecules differ by a log-normal
+    factor of spread `photons_spread`. `background` is in photons per pixel and frame.
+    """
+
+    name: str
+    structure: str
+    frames: int
+    density: float
+    photons: float
+    background: float
+    photons_spread: float = 0.3
+    pixels: int = 64
+    pixel_size: float = 100.0
+    depth: float = 1500.0
+    photophysics: Photophysics = field(default_factory=Photophysics)
+    optics: Optics = field(default_factory=Optics)
+    camera: Camera = field(default_factory=Camera)
+
+    def __post_init__(self) -> None:
+        if self.structure not in STRUCTURES:
+            raise InputError(f"structure is {self.structure!r}; give one of {', '.join(STRUCTURES)}")
+        for name, least, most in (("frames", 1, 10_000_000), ("pixels", 8, 2048)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or not least <= value <= most:
+                raise InputError(f"{name} is {value}; give a whole number from {least} to {most}")
+        for name, positive in (("density", True), ("photons", True), ("pixel_size", True), ("depth", False)):
+            self._check_number(name, positive)
+        for name in ("background", "photons_spread"):
+            self._check_number(name, False)
+        if self.per_frame > _MOST_MOLECULES_PER_FRAME:
+            raise InputError(f"density is {self.density:g}: {self.per_frame:.0f} molecules in a frame; give less")
+
+    def _check_number(self, name: str, positive: bool) -> None:
+        value = getattr(self, name)
+        if not isinstance(value, (int, float)) or not (0 < value < 1e9 or (value == 0 and not positive)):
+            raise InputError(f"{name} is {value}; give a number {'above 0' if positive else 'from 0'}")
+
+    @property
+    def width(self) -> float:
+        """Side of the square field, nm."""
+        return self.pixels * self.pixel_size
+
+    @property
+    def per_frame(self) -> float:
+        """Shining molecules in a frame, on average."""
+        return self.density * (self.width / 1000) ** 2
+
+    def with_modality(self, modality: str) -> Dataset:
+        """The same data set by a round (2D) or an astigmatic (AS) spot.
+
+        Examples
+        --------
+        >>> named("MT3.N2.LD").with_modality("AS").optics.astigmatism
+        250.0
+        """
+        if modality not in MODALITIES:
+            raise InputError(f"modality is {modality!r}; give one of {', '.join(MODALITIES)}")
+        astigmatism = ASTIGMATISM_NM if modality == "AS" else 0.0
+        return dataclasses.replace(self, optics=dataclasses.replace(self.optics, astigmatism=astigmatism))
+
+    def with_frames(self, frames: int) -> Dataset:
+        """The same data set with another number of frames.
+
+        Examples
+        --------
+        >>> named("MT3.N2.LD").with_frames(100).frames
+        100
+        """
+        return dataclasses.replace(self, frames=frames)
+
+
+# Photons and background of the three levels are ours: the challenge names its levels without their numbers. N1 is the
+# level that the challenge's own bound on precision is computed for (5000 photons over 109), N3 the hardest.
+_NOISE = {"N1": (5000.0, 109.0), "N2": (2500.0, 60.0), "N3": (1000.0, 20.0)}
+_DENSITY = {"LD": 0.2, "HD": 2.0}
+_STRUCTURE = {"MT": "microtubules", "ER": "endoplasmic_reticulum"}
+_FRAMES = {
+    "MT1.N1.LD": 20_000,
+    "MT2.N1.HD": 3125,
+    "MT3.N2.LD": 20_120,
+    "MT4.N2.HD": 3020,
+    "ER1.N3.LD": 19_620,
+    "ER2.N3.HD": 3020,
+}
+PAPER = ("ER1.N3.LD", "ER2.N3.HD", "MT3.N2.LD", "MT4.N2.HD")
+"""The four data sets of the paper's comparison with the challenge's participants."""
+
+
+def named(name: str) -> Dataset:
+    """One of the challenge's data sets, or the one in a TOML file of that name.
+
+    Examples
+    --------
+    >>> named("ER2.N3.HD").frames, named("ER2.N3.HD").density
+    (3020, 2.0)
+    """
+    if name in _FRAMES:
+        sample, noise, density = name.split(".")
+        photons, background = _NOISE[noise]
+        return Dataset(
+            name=name,
+            structure=_STRUCTURE[sample[:2]],
+            frames=_FRAMES[name],
+            density=_DENSITY[density],
+            photons=photons,
+            background=background,
+        )
+    if name.endswith(".toml"):
+        return _from_file(Path(name))
+    raise InputError(f"dataset is {name!r}; give one of {', '.join(_FRAMES)}, or a .toml file")
+
+
+def _from_file(path: Path) -> Dataset:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: can't be read, {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: is not TOML, {error}") from error
+    content.setdefault("name", path.stem)
+    parts = {"photophysics": Photophysics, "optics": Optics, "camera": Camera}
+    for part, kind in parts.items():
+        if part in content:
+            content[part] = _built(kind, content[part], f"{path}: [{part}]")
+    built: Dataset = _built(Dataset, content, str(path))
+    return built
+
+
+def _built(kind: type, content: Any, where: str) -> Any:
+    """A dataclass from a table of the file; names that it lacks or has not are told."""
+    if not isinstance(content, dict):
+        raise InputError(f"{where}: is {content!r}; make it a table")
+    fields = {f.name: f for f in dataclasses.fields(kind)}
+    for name, value in content.items():
+        if name not in fields:
+            raise InputError(f"{where}: has {name!r}, which is not known; it may have {', '.join(fields)}")
+        wanted = fields[name].type
+        if (wanted == "float" and (isinstance(value, bool) or not isinstance(value, (int, float)))) or (
+            wanted in ("str", "int") and type(value).__name__ != wanted
+        ):
+            raise InputError(f"{where}: {name} is {value!r}; give a {'text' if wanted == 'str' else 'number'}")
+    needed = dataclasses.MISSING
+    missing = [n for n, f in fields.items() if n not in content and f.default is needed and f.default_factory is needed]
+    if missing:
+        raise InputError(f"{where}: lacks {', '.join(missing)}")
+    try:
+        return kind(**content)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error

@@ -1,0 +1,75 @@
+"""A data set, drawn: the molecules that shine in each frame, and the images of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from flatmetric.localizations import Localizations
+from flatmetric.simulation.blinking import molecules_needed, on_fractions, stays_on
+from flatmetric.simulation.datasets import Dataset
+from flatmetric.simulation.optics import spots
+from flatmetric.simulation.structures import STRUCTURES, label
+
+_FRAMES_AT_ONCE = 100
+_DIMMEST = 1.0  # rows that send fewer photons than this are no event
+_TRUTH, _IMAGES = 0, 1  # random streams of their own
+
+
+def molecules(dataset: Dataset, seed: int) -> Localizations:
+    """The truth: a row for each molecule and frame in which it shines, with its id (from 1) and its photons.
+
+    The density of shining molecules holds over the square field: labels outside of it are not seen.
+
+    Examples
+    --------
+    >>> from flatmetric.simulation.datasets import named
+    >>> truth = molecules(named("MT3.N2.LD").with_frames(50), seed=1)
+    >>> int(truth.frame.min()) >= 1, int(truth.frame.max()) <= 50
+    (True, True)
+    """
+    rng = np.random.default_rng([seed, _TRUTH])
+    tubes = STRUCTURES[dataset.structure](dataset.width, dataset.depth, rng)
+    expected, begin = molecules_needed(dataset.per_frame, dataset.frames, dataset.photophysics)
+    count = int(rng.poisson(expected))
+    places = label(tubes, count, rng)
+    activated = rng.uniform(begin, dataset.frames, count)
+    # The mean of a log-normal of this median is 1.
+    brightness = rng.lognormal(-(dataset.photons_spread**2) / 2, dataset.photons_spread, count)
+    seen = on_fractions(stays_on(activated, dataset.photophysics, rng), dataset.frames)
+    photons = dataset.photons * brightness[seen.molecule] * seen.fraction
+    inside = np.asarray(((places[:, :2] >= 0) & (places[:, :2] < dataset.width)).all(axis=1))
+    kept = np.flatnonzero((photons >= _DIMMEST) & inside[seen.molecule])
+    molecule = seen.molecule[kept]
+    _, ids = np.unique(molecule, return_inverse=True)
+    x, y, z = places[molecule].T
+    return Localizations(frame=seen.frame[kept], x=x, y=y, z=z, photons=photons[kept], id=ids + 1)
+
+
+def images(truth: Localizations, dataset: Dataset, seed: int) -> Iterator[npt.NDArray[np.uint16]]:
+    """The frames in order, each (pixels, pixels) with rows along y, in counts of the camera.
+
+    Examples
+    --------
+    >>> from flatmetric.simulation.datasets import named
+    >>> dataset = named("MT3.N2.LD").with_frames(3)
+    >>> [image.shape for image in images(molecules(dataset, 1), dataset, 1)]
+    [(64, 64), (64, 64), (64, 64)]
+    """
+    assert truth.z is not None and truth.photons is not None
+    order = np.argsort(truth.frame, kind="stable")
+    xyz = np.column_stack([truth.x, truth.y, truth.z])[order]
+    photons = truth.photons[order]
+    starts = np.searchsorted(truth.frame[order], np.arange(1, dataset.frames + 2))
+    for block, first in enumerate(range(0, dataset.frames, _FRAMES_AT_ONCE)):
+        rng = np.random.default_rng([seed, _IMAGES, block])
+        frames = range(first, min(first + _FRAMES_AT_ONCE, dataset.frames))
+        expected = np.full((len(frames), dataset.pixels, dataset.pixels), dataset.background)
+        for k, frame in enumerate(frames):
+            rows = slice(starts[frame], starts[frame + 1])
+            expected[k] += spots(
+                xyz[rows], photons[rows], dataset.optics, pixels=dataset.pixels, pixel_size=dataset.pixel_size
+            )
+        yield from dataset.camera.expose(expected, rng)

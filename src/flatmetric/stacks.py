@@ -1,0 +1,163 @@
+"""Image stacks: 16-bit TIFF files, read frame by frame and written as OME-TIFF."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from flatmetric.errors import InputError
+from flatmetric.output import whole_file
+from flatmetric.version import __version__
+
+Image = npt.NDArray[np.uint16]
+
+_BIG = 2**32 - 2**25  # larger files need 64-bit offsets
+_PER_UNIT_NM = {"nm": 1.0, "um": 1e3, "\N{MICRO SIGN}m": 1e3, "\N{GREEK SMALL LETTER MU}m": 1e3, "mm": 1e6}
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """A stack on disk: frames, height and width in pixels, and the pixel size in nm if the file says it."""
+
+    path: Path
+    frames: int
+    height: int
+    width: int
+    pixel_size: float | None
+
+    def blocks(self, size: int) -> Iterator[tuple[int, Image]]:
+        """Consecutive frames, at most `size` at once, as (k, height, width), with the number of the first, from 1."""
+        with ExitStack() as opened:
+            pages = _pages(_open(self.path, opened), self.path)
+            for first in range(0, self.frames, size):
+                block = [_image(pages[at], self) for at in range(first, min(first + size, self.frames))]
+                yield first + 1, np.stack(block)
+
+
+def open_stack(path: Path) -> Stack:
+    """Look at a TIFF file: one grey 16-bit image for each frame, all of one size.
+
+    Examples
+    --------
+    >>> open_stack(Path("README.md"))
+    Traceback (most recent call last):
+    flatmetric.errors.InputError: README.md: is not a TIFF file; give a stack of 16-bit images
+    """
+    with ExitStack() as opened:
+        file = _open(path, opened)
+        pages = _pages(file, path)
+        first = pages[0]
+        if first.dtype != np.uint16 or len(first.shape) != 2:
+            kind = "colour" if len(first.shape) != 2 else f"{first.dtype} numbers"
+            raise InputError(f"{path}: holds {kind}; give a stack of grey 16-bit images (uint16)")
+        return Stack(path, len(pages), first.shape[0], first.shape[1], _pixel_size(file))
+
+
+def _open(path: Path, opened: ExitStack) -> Any:
+    from tifffile import TiffFile, TiffFileError
+
+    try:
+        return opened.enter_context(TiffFile(path))
+    except TiffFileError as error:
+        raise InputError(f"{path}: is not a TIFF file; give a stack of 16-bit images") from error
+    except OSError as error:
+        raise InputError(f"{path}: can't be read, {error.strerror or error}") from error
+    except Exception as error:  # a damaged file may end the library anywhere
+        raise InputError(f"{path}: is damaged, {error}") from error
+
+
+def _pages(file: Any, path: Path) -> Any:
+    try:
+        count = len(file.pages)
+        if count == 0:
+            raise InputError(f"{path}: holds no image; give a stack of 16-bit images")
+        if count == 1 and len(file.series[0].shape) == 3:  # ImageJ writes large stacks as one page and a shape
+            return file.series[0].asarray()
+        return file.pages
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"{path}: is damaged, {error}") from error
+
+
+def _image(page: Any, stack: Stack) -> Image:
+    try:
+        image = np.asarray(page if isinstance(page, np.ndarray) else page.asarray())
+    except Exception as error:
+        raise InputError(f"{stack.path}: is damaged, {error}") from error
+    if image.shape != (stack.height, stack.width) or image.dtype != np.uint16:
+        raise InputError(
+            f"{stack.path}: frames differ, {image.shape} {image.dtype} after "
+            f"({stack.height}, {stack.width}) uint16; give images of one size and kind"
+        )
+    return image
+
+
+def _pixel_size(file: Any) -> float | None:
+    """What OME metadata say, nm."""
+    import xml.etree.ElementTree as ElementTree
+
+    if not file.is_ome:
+        return None
+    try:
+        pixels = ElementTree.fromstring(file.ome_metadata).find(".//{*}Pixels")
+    except ElementTree.ParseError:
+        return None
+    if pixels is None or "PhysicalSizeX" not in pixels.attrib:
+        return None
+    try:
+        size = float(pixels.attrib["PhysicalSizeX"]) * _PER_UNIT_NM[pixels.attrib.get("PhysicalSizeXUnit", "um")]
+    except (ValueError, KeyError):
+        return None
+    return size if 0 < size < math.inf else None
+
+
+def write_stack(path: Path, images: Iterable[Image], *, frames: int, pixels: int, pixel_size: float) -> None:
+    """Write square images (pixels, pixels) as OME-TIFF with the pixel size in nm: whole or not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.ome.tif"
+    >>> write_stack(path, [np.zeros((8, 8), np.uint16)] * 3, frames=3, pixels=8, pixel_size=100.0)
+    >>> stack = open_stack(path)
+    >>> stack.frames, stack.pixel_size
+    (3, 100.0)
+    """
+    from tifffile import TiffWriter
+
+    description = _ome_xml(frames, pixels, pixel_size)
+    big = frames * pixels * pixels * 2 > _BIG
+    with whole_file(path) as unfinished, TiffWriter(unfinished, bigtiff=big) as writer:
+        for at, image in enumerate(images):
+            writer.write(
+                image,
+                photometric="minisblack",
+                description=description if at == 0 else None,
+                metadata=None,
+                contiguous=False,
+                software=False,
+            )
+
+
+def _ome_xml(frames: int, pixels: int, pixel_size: float) -> str:
+    sizes = " ".join(f'PhysicalSize{axis}="{pixel_size!r}" PhysicalSize{axis}Unit="nm"' for axis in "XY")
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>'
+        '<OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06" '
+        'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" '
+        'xsi:schemaLocation="http://www.openmicroscopy.org/Schemas/OME/2016-06 '
+        'http://www.openmicroscopy.org/Schemas/OME/2016-06/ome.xsd" '
+        f'Creator="flatmetric {__version__}"><Image ID="Image:0"><Pixels ID="Pixels:0" DimensionOrder="XYTCZ" '
+        f'Type="uint16" SizeX="{pixels}" SizeY="{pixels}" SizeT="{frames}" SizeC="1" SizeZ="1" {sizes} '
+        f'BigEndian="false">'
+        f'<Channel ID="Channel:0:0" SamplesPerPixel="1"/><TiffData IFD="0" PlaneCount="{frames}"/>'
+        "</Pixels></Image></OME>"
+    )
