@@ -14,8 +14,11 @@ import typer
 from flatmetric import __version__
 from flatmetric.errors import InputError
 
-# Each is a function of the module of its name.
-COMMANDS = ("score", "compare", "leaderboard", "check", "inspect", "convert", "simulate", "localize", "paper", "demo")
+# Each is a function of the module of its name, or a group of commands.
+COMMANDS = (
+    *("score", "compare", "leaderboard", "check", "inspect", "convert"),
+    *("simulate", "localize", "challenge", "paper", "demo"),
+)
 
 
 def _print_version(wanted: bool) -> None:
@@ -44,7 +47,11 @@ def _app(arguments: list[str]) -> typer.Typer:
     app.callback()(_options)
     wanted = arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS
     for name in wanted:
-        app.command(name=name)(getattr(import_module(f"flatmetric.cli.{name}"), name))
+        found = getattr(import_module(f"flatmetric.cli.{name}"), name)
+        if isinstance(found, typer.Typer):
+            app.add_typer(found, name=name)
+        else:
+            app.command(name=name)(found)
     return app
 
 

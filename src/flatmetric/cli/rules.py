@@ -83,17 +83,17 @@ def rule_files(protocol: str | None, wobble: Path | None) -> list[Path]:
 def rules_from_flags(
     name: str | None,
     *,
-    dim: int | None,
-    tolerance: float | None,
-    tolerance_z: float | None,
-    matching: str | None,
-    border: float | None,
-    fov: str | None,
-    photon_threshold: float | None,
-    photon_quantile: float | None,
-    wobble: Path | None,
-    first_frame: int | None,
-    last_frame: int | None,
+    dim: int | None = None,
+    tolerance: float | None = None,
+    tolerance_z: float | None = None,
+    matching: str | None = None,
+    border: float | None = None,
+    fov: str | None = None,
+    photon_threshold: float | None = None,
+    photon_quantile: float | None = None,
+    wobble: Path | None = None,
+    first_frame: int | None = None,
+    last_frame: int | None = None,
 ) -> Protocol:
     """The named rules, with what the flags say otherwise."""
     rules = Protocol()

@@ -1,0 +1,158 @@
+"""Running the participants of a challenge: each in a process of its own, with a time limit and a record."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flatmetric.cli.progress import progress_bar
+from flatmetric.cli.simulate import PARAMETERS, STACK, parameters, simulate_into
+from flatmetric.cli.writing import make_folder, write_json
+from flatmetric.errors import InputError
+from flatmetric.version import __version__
+
+if TYPE_CHECKING:
+    from flatmetric.simulation.datasets import Dataset
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Program:
+    """A participant: its name, and the command that reads {stack} and writes {out}."""
+
+    name: str
+    command: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Run:
+    """What became of a participant on a data set; `reason` says why there is no result."""
+
+    dataset: str
+    program: str
+    seconds: float
+    reason: str | None
+
+
+def chosen_programs(names: list[str], commands: list[str]) -> list[Program]:
+    """The participants that are to run: those named, or all that are installed, and the user's own."""
+    from flatmetric.localizers.participants import METHODS, PARTICIPANTS, participant
+
+    if not names:
+        names = [name for name, one in PARTICIPANTS.items() if METHODS[one.method].available]
+        absent = sorted({method.package for method in METHODS.values() if method.package and not method.available})
+        if absent:
+            print(f"not installed, so not taking part: {', '.join(absent)}", file=sys.stderr)
+    for name in names:
+        participant(name)
+    localize = (sys.executable, "-m", "flatmetric", "localize", "{stack}", "--out", "{out}", "--method")
+    programs = [Program(name, (*localize, name)) for name in names]
+    for text in commands:
+        name, equals, command = text.partition("=")
+        if not equals or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name) or not command.strip():
+            raise InputError(f"--program is {text!r}; give a name and a command, as mine='mine.py {{stack}} {{out}}'")
+        programs.append(Program(name, tuple(shlex.split(command))))
+    for one in programs:
+        if sum(other.name == one.name for other in programs) > 1:
+            raise InputError(f"two participants are called {one.name}; rename one")
+    return programs
+
+
+def run_all(
+    out: Path, datasets: list[Dataset], programs: list[Program], seed: int, time_limit: float, workers: int
+) -> list[Run]:
+    """Every participant on every data set, several at a time; what was done before is not done again."""
+    for at, dataset in enumerate(datasets):
+        folder = out / dataset.name
+        wanted = parameters(dataset, seed + at)
+        if _stored(folder / PARAMETERS).items() >= json.loads(json.dumps(wanted)).items():
+            continue
+        for path in [*folder.glob("results/*"), *folder.glob("runs/*")]:
+            path.unlink()
+        simulate_into(folder, dataset, seed + at)
+    todo = [(out / dataset.name, one) for dataset in datasets for one in programs]
+    for folder, _ in todo:
+        make_folder(folder / "results")
+        make_folder(folder / "runs")
+    runs: list[Run] = []
+    with ThreadPoolExecutor(workers) as pool, progress_bar("localizing") as progress:
+        for done in pool.map(lambda work: _run_one(work[0], work[1], time_limit), todo):
+            runs.append(done)
+            if progress is not None:
+                progress(len(runs), len(todo))
+    return runs
+
+
+def _stored(path: Path) -> dict[str, Any]:
+    """What a JSON file holds; nothing if it is not there or damaged."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _run_one(folder: Path, program: Program, time_limit: float) -> Run:
+    result, record = folder / "results" / f"{program.name}.csv", folder / "runs" / f"{program.name}.json"
+    made_by = {"command": list(program.command[1:]), "version": __version__}
+    before = _stored(record)
+    if result.is_file() and before.items() >= made_by.items():
+        return Run(folder.name, program.name, float(before["seconds"]), None)
+    unfinished = folder / "runs" / f"{program.name}.csv"
+    places = {"{stack}": str((folder / STACK).resolve()), "{out}": str(unfinished.resolve())}
+    command = [places.get(part, part) for part in program.command]
+    start = time.monotonic()
+    reason = _failure(command, unfinished, time_limit)
+    seconds = time.monotonic() - start
+    if reason is None:
+        unfinished.replace(result)
+        write_json(made_by | {"seconds": round(seconds, 3)}, str(record))
+    else:
+        unfinished.unlink(missing_ok=True)
+        result.unlink(missing_ok=True)
+    return Run(folder.name, program.name, seconds, reason)
+
+
+def _failure(command: list[str], result: Path, time_limit: float) -> str | None:
+    """Run a command; why it gave no result, or None."""
+    one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            timeout=time_limit,
+            env=os.environ | one_thread,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"stopped after {time_limit:g} s"
+    except OSError as error:
+        return f"could not be started, {error.strerror or error}"
+    if done.returncode != 0:
+        words = done.stderr.decode(errors="replace").strip().splitlines()
+        return f"ended with code {done.returncode}" + (f": {words[-1].removeprefix('flatmetric: ')}" if words else "")
+    if not result.is_file():
+        return "ended without writing its result"
+    return None
+
+
+def runs_csv(runs: list[Run]) -> str:
+    """One row for each run: its time, and why it gave no result."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(["dataset", "participant", "seconds", "reason"])
+    for one in runs:
+        writer.writerow([one.dataset, one.program, f"{one.seconds:.2f}", one.reason or ""])
+    return file.getvalue()

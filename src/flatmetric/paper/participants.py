@@ -1,0 +1,220 @@
+"""Figures 1c and 4: efficiency against the Flat Metric and against RMSMD, over the participants of a challenge."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flatmetric.leaderboard import Entry, coefficient
+from flatmetric.plots import style
+from flatmetric.plots.metric_scatter import metric_scatter
+from flatmetric.result import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_NAMES = {"flat_metric": "Flat Metric [nm]", "rmsmd": "RMSMD [nm]", "rmsmd_whole_set": "RMSMD, whole set [nm]"}
+_RESAMPLES = 2000
+_FEWEST = 5  # participants below which a correlation says nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How a metric goes with efficiency over the participants of one data set; None where it can't be said.
+
+    -1 is perfect: the metric is an error, efficiency a merit. Intervals are 95 %, by resampled participants.
+    """
+
+    dataset: str
+    metric: str
+    participants: int
+    spearman: float | None
+    spearman_interval: tuple[float, float] | None
+    pearson: float | None
+    pearson_interval: tuple[float, float] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """How much stronger the Flat Metric's rank correlation with efficiency is than RMSMD's, and its 95 % interval."""
+
+    dataset: str
+    difference: float | None
+    interval: tuple[float, float] | None
+
+
+def agreements(entries: Sequence[Entry], metric: str, *, seed: int = 0) -> list[Agreement]:
+    """Correlations of a metric with efficiency in each data set.
+
+    Examples
+    --------
+    >>> entries = [example_entry(str(k), flat_metric=100.0 - k, efficiency=float(k)) for k in range(6)]
+    >>> agreements(entries, "flat_metric")[0].spearman
+    -1.0
+    """
+    found = []
+    for dataset, here in _by_dataset(entries).items():
+        values = _columns(here, (metric, "efficiency"))
+        rng = np.random.default_rng(seed)
+        drawn = [values[rows] for rows in rng.integers(0, max(1, len(values)), (_RESAMPLES, len(values)))]
+        numbers: dict[str, float | None] = {}
+        intervals: dict[str, tuple[float, float] | None] = {}
+        for kind in ("spearman", "pearson"):
+            enough = len(values) >= _FEWEST
+            numbers[kind] = coefficient(values, kind) if enough else None
+            intervals[kind] = _interval([coefficient(rows, kind) for rows in drawn]) if enough else None
+        found.append(
+            Agreement(
+                dataset,
+                metric,
+                len(values),
+                numbers["spearman"],
+                intervals["spearman"],
+                numbers["pearson"],
+                intervals["pearson"],
+            )
+        )
+    return found
+
+
+def leads(entries: Sequence[Entry], *, seed: int = 0) -> list[Lead]:
+    """The paper's claim in each data set: that the Flat Metric is closer to efficiency than RMSMD is.
+
+    Examples
+    --------
+    >>> numbers = [{"flat_metric": 9.0 - k, "rmsmd": float(k % 3), "efficiency": float(k)} for k in range(9)]
+    >>> entries = [example_entry(str(k), **metrics) for k, metrics in enumerate(numbers)]
+    >>> leads(entries)[0].difference > 0
+    True
+    """
+    found = []
+    for dataset, here in _by_dataset(entries).items():
+        values = _columns(here, ("flat_metric", "rmsmd", "efficiency"))
+        if len(values) < _FEWEST:
+            found.append(Lead(dataset, None, None))
+            continue
+        rng = np.random.default_rng(seed)
+        drawn = [_lead(values[rng.integers(0, len(values), len(values))]) for _ in range(_RESAMPLES)]
+        found.append(Lead(dataset, _lead(values), _interval(drawn)))
+    return found
+
+
+def verdict(found: Sequence[Lead]) -> str:
+    """Whether the paper's claim holds, in a sentence.
+
+    Examples
+    --------
+    >>> verdict([Lead("a", 0.5, (0.2, 0.8)), Lead("b", 0.1, (-0.1, 0.3))])
+    'The Flat Metric follows efficiency more closely than RMSMD in 2 of 2 data sets (surely in 1): the claim holds.'
+    """
+    told = [lead for lead in found if lead.difference is not None]
+    if not told:
+        return "Too few participants to say whether the Flat Metric follows efficiency more closely than RMSMD."
+    ahead = sum(lead.difference is not None and lead.difference > 0 for lead in told)
+    surely = sum(lead.interval is not None and lead.interval[0] > 0 for lead in told)
+    words = "does not hold" if not ahead else "holds" if ahead == len(told) else "holds in part"
+    return (
+        f"The Flat Metric follows efficiency more closely than RMSMD in {ahead} of {len(told)} data sets "
+        f"(surely in {surely}): the claim {words}."
+    )
+
+
+def draw(entries: Sequence[Entry], metric: str) -> Figure:
+    """Efficiency against a metric, one panel for each data set, with the correlations.
+
+    Examples
+    --------
+    >>> entries = [example_entry(str(k), flat_metric=100.0 - k, efficiency=float(k)) for k in range(6)]
+    >>> draw(entries, "flat_metric").axes[0].get_xlabel()
+    'Flat Metric [nm]'
+    """
+    panels = _by_dataset(entries)
+    told = {agreement.dataset: agreement for agreement in agreements(entries, metric)}
+    across = max(1, math.ceil(math.sqrt(len(panels))))
+    down = max(1, math.ceil(len(panels) / across))
+    with style.house_style():
+        figure = style.new_figure(3.3 * across + 1.2, 2.9 * down)
+        grid = figure.subplots(down, across, squeeze=False)
+        for axes, (dataset, here) in zip(grid.flat, panels.items(), strict=False):
+            shown = [e for e in here if e.metrics[metric] is not None and e.metrics["efficiency"] is not None]
+            values = _columns(shown, (metric, "efficiency"))
+            metric_scatter(
+                axes,
+                values[:, 0],
+                values[:, 1],
+                [family(entry.program) for entry in shown],
+                x_name=_NAMES[metric],
+                y_name="efficiency [%]",
+                note=_note(told[dataset]),
+            )
+            axes.set_title(dataset)
+        for axes in list(grid.flat)[len(panels) :]:
+            axes.axis("off")
+        handles = {
+            label: handle for axes in grid.flat for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+        }
+        figure.legend(handles.values(), handles.keys(), loc="outside right upper")
+    return figure
+
+
+def family(program: str) -> str:
+    """The method of a participant: its name without the number of the variant.
+
+    Examples
+    --------
+    >>> family("daofind-psf-2"), family("Picasso")
+    ('daofind-psf', 'Picasso')
+    """
+    name, _, number = program.rpartition("-")
+    return name if number.isdecimal() and name else program
+
+
+def example_entry(program: str, **metrics: float) -> Entry:
+    """An entry of one data set that has only metrics, for examples."""
+    nothing = np.empty(0)
+    names = ("flat_metric", "efficiency", "rmsmd", "rmsmd_whole_set")
+    return Entry(
+        "example", program, {name: metrics.get(name) for name in names}, 1, 1, nothing.astype(np.int64), nothing
+    )
+
+
+def _note(agreement: Agreement) -> str:
+    lines = []
+    for symbol, value, interval in (
+        ("Spearman", agreement.spearman, agreement.spearman_interval),
+        ("Pearson", agreement.pearson, agreement.pearson_interval),
+    ):
+        if value is not None:
+            span = "" if interval is None else f" ({interval[0]:.2f} to {interval[1]:.2f})"
+            lines.append(f"{symbol} {value:.2f}{span}")
+    return "\n".join(lines)
+
+
+def _by_dataset(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
+    found: dict[str, list[Entry]] = {}
+    for entry in entries:
+        found.setdefault(entry.dataset, []).append(entry)
+    return dict(sorted(found.items()))
+
+
+def _columns(entries: Sequence[Entry], names: Sequence[str]) -> FloatArray:
+    """Metrics of those entries that have all of them, (entries, metrics)."""
+    rows = [[entry.metrics[name] for name in names] for entry in entries]
+    return np.array([row for row in rows if None not in row], dtype=np.float64).reshape(-1, len(names))
+
+
+def _lead(values: FloatArray) -> float | None:
+    flat, rmsmd = coefficient(values[:, [0, 2]], "spearman"), coefficient(values[:, [1, 2]], "spearman")
+    return None if flat is None or rmsmd is None else rmsmd - flat
+
+
+def _interval(drawn: Sequence[float | None]) -> tuple[float, float] | None:
+    kept = [value for value in drawn if value is not None]
+    if 2 * len(kept) < len(drawn) or not kept:
+        return None
+    low, high = np.percentile(kept, [2.5, 97.5])
+    return float(low), float(high)

@@ -1,0 +1,52 @@
+"""One metric against another over many programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from flatmetric.plots import style
+from flatmetric.result import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MARKERS = "os^vDPX<>*"
+
+
+def metric_scatter(
+    axes: Axes,
+    x: FloatArray,
+    y: FloatArray,
+    groups: Sequence[str],
+    *,
+    x_name: str,
+    y_name: str,
+    note: str = "",
+) -> Axes:
+    """Draw a mark for each program, of a colour and a shape for each group; `note` goes into a corner.
+
+    Examples
+    --------
+    >>> from flatmetric.plots.style import new_figure
+    >>> axes = new_figure(3, 3).subplots()
+    >>> axes = metric_scatter(axes, np.ones(2), np.ones(2), ["a", "b"], x_name="Jaccard [%]", y_name="RMSE [nm]")
+    >>> axes.get_legend_handles_labels()[1]
+    ['a', 'b']
+    """
+    for at, group in enumerate(dict.fromkeys(groups)):
+        rows = [k for k, name in enumerate(groups) if name == group]
+        axes.scatter(
+            x[rows],
+            y[rows],
+            s=22,
+            marker=_MARKERS[at % len(_MARKERS)],
+            color=style.SERIES[at % len(style.SERIES)],
+            edgecolors="white",
+            linewidths=0.4,
+            label=group,
+        )
+    axes.set(xlabel=x_name, ylabel=y_name)
+    if note:
+        axes.text(0.98, 0.98, note, transform=axes.transAxes, ha="right", va="top", fontsize=8)
+    return axes
