@@ -78,7 +78,8 @@ def _pages(file: Any, path: Path) -> Any:
         count = len(file.pages)
         if count == 0:
             raise InputError(f"{path}: holds no image; give a stack of 16-bit images")
-        if count == 1 and len(file.series[0].shape) == 3:  # ImageJ writes large stacks as one page and a shape
+        # ImageJ writes large stacks as one grey page and a shape.
+        if count == 1 and len(file.pages[0].shape) == 2 and len(file.series[0].shape) == 3:
             return file.series[0].asarray()
         return file.pages
     except InputError:

@@ -11,10 +11,10 @@ DEFAULTS = {"threshold": 4.0, "box": 7.0, "sigma": 1.2, "widest": 2.6, "fit": 1.
 """Threshold in units of the noise of the filtered image; side of the fitted square, expected and largest width of a
 spot, in pixels; and whether to fit at all (0: the centre of mass)."""
 
-_STEPS = 20
+_STEPS = 30
 _SPOTS_AT_ONCE = 4000
 _LARGEST_STEP = 0.5  # pixels, of place and width
-_CONVERGED = 1e-3  # pixels
+_CONVERGED = 1e-3  # pixels, of place and width
 _NARROWEST = 0.5  # of the expected width
 _PER_MAD = 1.4826  # from the median absolute deviation to the standard deviation
 
@@ -130,7 +130,7 @@ def _fit(boxes: FloatArray, sigma: float, widest: float) -> tuple[FloatArray, Bo
         # Photons, background and width stay positive: at most halved in a step.
         new[:, 2:] = np.maximum(new[:, 2:], values[active, 2:] / 2)
         values[active] = new
-        moved[active] = np.abs(step[:, (0, 1)]).max(axis=1)
+        moved[active] = np.abs(step[:, (0, 1, 4)]).max(axis=1)
         active = active[(moved[active] > _CONVERGED) & (np.abs(new[:, :2]).max(axis=1) < side)]
         if len(active) == 0:
             break
@@ -146,7 +146,9 @@ def _scoring_step(data: FloatArray, values: FloatArray, side: int) -> FloatArray
     model = np.maximum(model, 1e-3)
     gradient = np.einsum("kpi,kp->ki", slopes, data / model - 1)
     curvature = np.matmul(slopes.transpose(0, 2, 1), slopes / model[:, :, None])
-    curvature += 1e-6 * np.einsum("kii->ki", curvature)[:, :, None] * np.eye(5)
+    # A value that the data say nothing of stays where it is.
+    diagonal = np.einsum("kii->ki", curvature)
+    curvature += (1e-6 * diagonal + 1e-12 * diagonal.max(axis=1, keepdims=True))[:, :, None] * np.eye(5)
     return np.asarray(np.linalg.solve(curvature, gradient[:, :, None])[:, :, 0])
 
 

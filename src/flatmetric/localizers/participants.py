@@ -9,7 +9,7 @@ from importlib.util import find_spec
 import numpy as np
 
 from flatmetric.errors import InputError
-from flatmetric.localizations import Localizations
+from flatmetric.localizations import Localizations, Provenance
 from flatmetric.localizers import baseline, photutils, picasso, skimage, trackpy
 from flatmetric.localizers.found import Localizer, Settings
 from flatmetric.stacks import Stack
@@ -179,4 +179,10 @@ def localize(
         if progress is not None:
             progress(first + len(counts) - 1, stack.frames)
     frame, x, y, photons = (np.concatenate(column) for column in zip(*columns, strict=True))
-    return Localizations(frame=frame, x=(x + 0.5) * pixel_size, y=(y + 0.5) * pixel_size, photons=photons)
+    return Localizations(
+        frame=frame,
+        x=(x + 0.5) * pixel_size,
+        y=(y + 0.5) * pixel_size,
+        photons=photons,
+        provenance=Provenance(pixel_size=(pixel_size, pixel_size)),
+    )

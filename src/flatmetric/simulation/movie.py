@@ -66,7 +66,7 @@ def images(truth: Localizations, dataset: Dataset, seed: int) -> Iterator[npt.ND
     for block, first in enumerate(range(0, dataset.frames, _FRAMES_AT_ONCE)):
         rng = np.random.default_rng([seed, _IMAGES, block])
         frames = range(first, min(first + _FRAMES_AT_ONCE, dataset.frames))
-        expected = np.full((len(frames), dataset.pixels, dataset.pixels), dataset.background)
+        expected = np.full((len(frames), dataset.pixels, dataset.pixels), dataset.background, dtype=np.float64)
         for k, frame in enumerate(frames):
             rows = slice(starts[frame], starts[frame + 1])
             expected[k] += spots(

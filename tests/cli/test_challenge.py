@@ -1,0 +1,145 @@
+"""`flatmetric challenge run`: all of it on few frames, participants that fail, and folders that are there already."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+import flatmetric as fm
+from flatmetric.formats.writing import write
+from tests.cli.test_files import run
+
+SHARED = Path(__file__).parents[3] / "shared" / "data" / "gt-and-results"
+FEW = ("--dataset", "ER1.N3.LD", "--dataset", "MT4.N2.HD", "--frames", "8")
+THREE = ("--participant", "baseline-2", "--participant", "dog-2", "--participant", "log-2")
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("challenge")
+    mine = folder / "mine.sh"
+    mine.write_text('test -f "$1" && printf "1,100,100,0,500\\n2,3000,3000,0,500\\n" > "$2"\n')
+    programs = ("crash=sh -c 'echo went wrong >&2; exit 3'", "hang=sleep 100", "silent=true", "none=/no/such/program")
+    options = [part for text in (*programs, f"mine=sh {mine} {{stack}} {{out}}") for part in ("--program", text)]
+    out = run("challenge", "run", "--out", folder / "out", *FEW, *THREE, *options, "--time-limit", "25")
+    assert out.returncode == 0, out.stderr
+    (folder / "printed").write_text(out.stdout)
+    return folder
+
+
+def test_everything_is_simulated_run_scored_ranked_and_drawn(done: Path) -> None:
+    out = done / "out"
+    for name in ("fig1c.png", "fig1c.pdf", "fig4.png", "fig4.pdf", "agreement.csv", "runs.csv"):
+        assert (out / name).stat().st_size > 100, name
+    content = json.loads((out / "leaderboard" / "leaderboard.json").read_text())
+    assert set(content["datasets"]) == {"ER1.N3.LD", "MT4.N2.HD"}
+    scored = {(row["dataset"], row["program"]) for row in content["metrics"]}
+    assert scored == {(d, p) for d in content["datasets"] for p in ("baseline-2", "dog-2", "log-2", "mine")}
+    truth = fm.read(out / "ER1.N3.LD" / "activations.csv")
+    found = fm.read(out / "ER1.N3.LD" / "results" / "baseline-2.csv")
+    again = fm.score(
+        truth, found, protocol=fm.Protocol(dim=2, border=450.0, fov=(6400.0, 6400.0), photon_threshold=0.0)
+    )
+    (row,) = [r for r in content["metrics"] if (r["dataset"], r["program"]) == ("ER1.N3.LD", "baseline-2")]
+    assert row["flat_metric"] == pytest.approx(again.flat_metric.value, rel=1e-12)
+    assert "Too few participants to say" in (done / "printed").read_text()
+
+
+def test_participants_that_fail_are_rows_with_their_reason(done: Path) -> None:
+    reasons = {row["program"]: row["reason"] for row in rows(done / "out" / "leaderboard" / "leaderboard.csv")}
+    assert reasons["crash"] == "ended with code 3: went wrong"
+    assert reasons["hang"] == "stopped after 25 s"
+    assert reasons["silent"] == "ended without writing its result"
+    assert reasons["none"].startswith("could not be started")
+    assert reasons["mine"] == ""
+    assert not list((done / "out").glob("*/runs/*.csv"))
+
+
+def test_a_second_run_does_only_what_is_missing(done: Path) -> None:
+    files = [*(done / "out").glob("*/results/*"), *(done / "out").glob("*/stack.ome.tif")]
+    before = {path: path.stat().st_mtime_ns for path in files}
+    start = time.monotonic()
+    out = run("challenge", "run", "--out", done / "out", *FEW, *THREE, "--participant", "baseline-4")
+    assert out.returncode == 0, out.stderr
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert (done / "out" / "ER1.N3.LD" / "results" / "baseline-4.csv").exists()
+    assert time.monotonic() - start < 25
+    board = rows(done / "out" / "leaderboard" / "leaderboard.csv")
+    assert {row["program"] for row in board} == {"baseline-2", "baseline-4", "dog-2", "log-2"}
+
+
+def test_other_data_take_away_the_results_of_the_old(tmp_path: Path) -> None:
+    options = ("--dataset", "MT4.N2.HD", "--participant", "baseline-2")
+    run("challenge", "run", "--out", tmp_path, *options, "--frames", "4")
+    first = (tmp_path / "MT4.N2.HD" / "results" / "baseline-2.csv").read_bytes()
+    run("challenge", "run", "--out", tmp_path, *options, "--frames", "4", "--seed", "9")
+    assert (tmp_path / "MT4.N2.HD" / "results" / "baseline-2.csv").read_bytes() != first
+
+
+def test_a_folder_of_the_challenges_own_files_is_scored(done: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "contest" / "ER1.N3.LD"
+    folder.mkdir(parents=True)
+    shutil.copy(done / "out" / "ER1.N3.LD" / "activations.csv", folder)
+    for program in ("baseline-2", "dog-2"):
+        table = fm.read(done / "out" / "ER1.N3.LD" / "results" / f"{program}.csv")
+        write(table, folder / f"ER1.N3.LD____2D____{program}____standard.csv", "challenge-standard")
+    out = run("challenge", "run", "--from", tmp_path / "contest", "--out", tmp_path / "out")
+    assert out.returncode == 0, out.stderr
+    mine = {row["program"]: row for row in rows(tmp_path / "out" / "leaderboard" / "leaderboard.csv")}
+    theirs = {
+        row["program"]: row
+        for row in rows(done / "out" / "leaderboard" / "leaderboard.csv")
+        if row["dataset"] == "ER1.N3.LD"
+    }
+    assert set(mine) == {"baseline-2", "dog-2"}
+    for program, row in mine.items():
+        assert float(row["efficiency"]) == pytest.approx(float(theirs[program]["efficiency"]), rel=1e-9)
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the real data sets are not beside this checkout")
+def test_real_results_of_real_programs_give_the_same_figures(tmp_path: Path) -> None:
+    for place in SHARED.iterdir():
+        (tmp_path / "in" / place.name / "results").mkdir(parents=True)
+        (tmp_path / "in" / place.name / "truth.csv").symlink_to(place / "gt.csv")
+        results = [*place.glob("picasso-*.csv"), *place.glob("trackpy*.csv")]
+        assert len(results) == 3
+        for path in results:
+            (tmp_path / "in" / place.name / "results" / path.name.replace("_frames1-64", "")).symlink_to(path)
+    out = run("challenge", "run", "--from", tmp_path / "in", "--out", tmp_path / "out", "--protocol", "default")
+    assert out.returncode == 0, out.stderr
+    board = rows(tmp_path / "out" / "leaderboard" / "leaderboard.csv")
+    assert len(board) == 3 * len(list(SHARED.iterdir())) and all(row["reason"] == "" for row in board)
+    assert (tmp_path / "out" / "fig1c.png").exists() and (tmp_path / "out" / "fig4.png").exists()
+    ranked = [(float(row["flat_metric"]), float(row["efficiency"])) for row in board if row["efficiency"]]
+    assert len(ranked) > 30
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--participant", "nobody"), "method is 'nobody'"),
+        (("--program", "mine"), "--program is 'mine'"),
+        (("--program", "a/b=true"), "--program is 'a/b=true'"),
+        (("--program", "baseline-1=true", "--participant", "baseline-1"), "two participants are called baseline-1"),
+        (("--dataset", "MT9"), "dataset is 'MT9'"),
+        (("--dataset", "MT3.N2.LD", "--dataset", "MT3.N2.LD"), "two data sets have the same name"),
+        (("--time-limit", "0"), "--time-limit is 0"),
+        (("--from", "/no/such/folder"), "is not a folder"),
+        (("--from", ".", "--frames", "3"), "--from scores what is there"),
+        (("--frames", "0"), "frames is 0"),
+    ],
+)
+def test_wrong_options_are_one_sentence(tmp_path: Path, arguments: tuple[str, ...], sentence: str) -> None:
+    out = run("challenge", "run", "--out", tmp_path / "a", *arguments)
+    assert out.returncode == 2 and sentence in out.stderr
+    assert [line for line in out.stderr.splitlines() if line.startswith("flatmetric: ")] == out.stderr.splitlines()[-1:]

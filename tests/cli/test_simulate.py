@@ -1,0 +1,157 @@
+"""`flatmetric simulate` and `flatmetric localize`: from nothing to a score."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tifffile
+
+import flatmetric as fm
+from flatmetric.simulation.datasets import named
+from flatmetric.simulation.movie import molecules
+from tests.cli.test_files import run
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("simulated") / "MT3"
+    out = run("simulate", "--dataset", "MT3.N2.LD", "--frames", "60", "--seed", "4", "--out", folder)
+    assert out.returncode == 0, out.stderr
+    assert "60 frames of 64 x 64 pixels" in out.stdout
+    return folder
+
+
+def test_stack_truth_and_parameters_are_written(simulated: Path) -> None:
+    assert sorted(p.name for p in simulated.iterdir()) == ["activations.csv", "simulation.json", "stack.ome.tif"]
+    assert tifffile.imread(simulated / "stack.ome.tif").shape == (60, 64, 64)
+    truth = fm.read(simulated / "activations.csv")
+    drawn = molecules(named("MT3.N2.LD").with_frames(60), seed=4)
+    assert truth.provenance.format == "challenge-truth"
+    np.testing.assert_allclose(truth.x, drawn.x, atol=1e-4)
+    assert truth.z is not None and drawn.z is not None
+    np.testing.assert_allclose(truth.z, drawn.z, atol=1e-4)
+    np.testing.assert_array_equal(truth.frame, drawn.frame)
+    assert truth.id is not None and drawn.id is not None
+    np.testing.assert_array_equal(truth.id, drawn.id)
+    told = json.loads((simulated / "simulation.json").read_text())
+    assert told["seed"] == 4 and told["true_rows"] == len(truth) and told["dataset"]["camera"]["gain"] == 300
+    assert told["dataset"]["photophysics"]["on_time"] == 2.0
+
+
+def test_the_same_seed_gives_the_same_files(simulated: Path, tmp_path: Path) -> None:
+    run("simulate", "--dataset", "MT3.N2.LD", "--frames", "60", "--seed", "4", "--out", tmp_path)
+    for path in simulated.glob("*.*"):
+        if path.name in ("activations.csv", "simulation.json", "stack.ome.tif"):
+            assert (tmp_path / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_a_file_and_a_modality(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(
+        'structure = "endoplasmic_reticulum"\nframes = 5\ndensity = 1.0\nphotons = 2000\nbackground = 10\npixels = 32\n'
+    )
+    out = run("simulate", "--dataset", tmp_path / "mine.toml", "--modality", "AS", "--out", tmp_path / "new" / "er")
+    assert out.returncode == 0, out.stderr
+    told = json.loads((tmp_path / "new" / "er" / "simulation.json").read_text())
+    assert told["dataset"]["optics"]["astigmatism"] == 250 and told["dataset"]["name"] == "mine"
+    assert tifffile.imread(tmp_path / "new" / "er" / "stack.ome.tif").shape == (5, 32, 32)
+
+
+def test_the_baseline_scores_well_on_sparse_frames(simulated: Path, tmp_path: Path) -> None:
+    target = tmp_path / "baseline.csv"
+    out = run("localize", simulated / "stack.ome.tif", "--out", target)
+    assert out.returncode == 0 and out.stderr == "", out.stderr
+    assert out.stdout.endswith(f"written: {target}\n")
+    score = fm.score(
+        fm.read(simulated / "activations.csv"), fm.read(target), protocol=fm.Protocol.preset("challenge2016")
+    ).to_dict()
+    assert score["challenge"]["jaccard"] > 65 and score["challenge"]["precision"] > 0.95
+    assert score["challenge"]["rmse_xy"] < 50
+    assert abs(score["challenge"]["bias_x"]) < 8 and abs(score["challenge"]["bias_y"]) < 8
+
+
+def test_settings_change_what_is_found(simulated: Path, tmp_path: Path) -> None:
+    rows = []
+    for threshold in ("3", "30"):
+        target = tmp_path / f"t{threshold}.csv"
+        run("localize", simulated / "stack.ome.tif", "--set", f"threshold={threshold}", "--out", target)
+        rows.append(len(fm.read(target)))
+    assert rows[0] > 1.3 * rows[1] > 0
+
+
+def test_other_formats_can_be_written(simulated: Path, tmp_path: Path) -> None:
+    out = run(
+        "localize", simulated / "stack.ome.tif", "--method", "dog", "--to", "picasso", "--out", tmp_path / "a.hdf5"
+    )
+    assert out.returncode == 0, out.stderr
+    assert fm.read(tmp_path / "a.hdf5", pixel_size=100.0).provenance.format == "picasso"
+
+
+def test_a_camera_that_is_not_known_is_a_warning(simulated: Path, tmp_path: Path) -> None:
+    stack = tmp_path / "alone.tif"
+    stack.write_bytes((simulated / "stack.ome.tif").read_bytes())
+    out = run("localize", stack)
+    assert out.returncode == 0 and "the camera is not known" in out.stderr
+    assert (tmp_path / "baseline.csv").exists()
+    out = run("localize", stack, "--offset", "100", "--photons-per-count", "0.1667")
+    assert out.returncode == 0 and out.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--method", "nothing"), "method is 'nothing'"),
+        (("--set", "threshold"), "--set is 'threshold'"),
+        (("--set", "size=3"), "no setting 'size'"),
+        (("--pixel-size", "0"), "--pixel-size is 0"),
+        (("--photons-per-count", "-1"), "--photons-per-count is -1"),
+        (("--out", "/no/such/folder/a.csv"), "does not exist"),
+        (("--out", "a.xyz"), "its suffix does not say"),
+    ],
+)
+def test_wrong_options_of_localize_are_one_sentence(simulated: Path, arguments: tuple[str, ...], sentence: str) -> None:
+    out = run("localize", simulated / "stack.ome.tif", *arguments)
+    assert out.returncode == 2 and out.stderr.count("\n") == 1 and sentence in out.stderr
+
+
+def test_stacks_that_are_none_are_one_sentence(simulated: Path, tmp_path: Path) -> None:
+    out = run("localize", simulated / "activations.csv")
+    assert out.returncode == 2 and "is not a TIFF file" in out.stderr
+    bytes8 = tmp_path / "8bit.tif"
+    tifffile.imwrite(bytes8, np.zeros((3, 32, 32), np.uint8), photometric="minisblack")
+    out = run("localize", bytes8)
+    assert out.returncode == 2 and "uint8 numbers" in out.stderr
+    plain = tmp_path / "plain.tif"
+    tifffile.imwrite(plain, np.zeros((3, 32, 32), np.uint16), photometric="minisblack")
+    out = run("localize", plain)
+    assert out.returncode == 2 and "does not say its pixel size; give --pixel-size" in out.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--dataset", "MT9"), "dataset is 'MT9'"),
+        (("--dataset", "MT3.N2.LD", "--frames", "0"), "frames is 0"),
+        (("--dataset", "MT3.N2.LD", "--seed", "-1"), "seed is -1"),
+        (("--dataset", "MT3.N2.LD", "--modality", "DH"), "modality is 'DH'"),
+    ],
+)
+def test_wrong_options_of_simulate_are_one_sentence(tmp_path: Path, arguments: tuple[str, ...], sentence: str) -> None:
+    out = run("simulate", "--out", tmp_path / "a", *arguments)
+    assert out.returncode == 2 and out.stderr.count("\n") == 1 and sentence in out.stderr
+
+
+def test_20_000_frames_take_less_than_two_minutes_and_a_gigabyte(tmp_path: Path) -> None:
+    """A tenth of the frames in a tenth of the time: both grow with the frames."""
+    import resource
+    import subprocess
+    import sys
+    import time
+
+    start = time.monotonic()
+    command = [sys.executable, "-m", "flatmetric", "simulate", "--dataset", "MT1.N1.LD", "--frames", "2000"]
+    subprocess.run([*command, "--out", str(tmp_path)], check=True, stdout=subprocess.DEVNULL)
+    assert time.monotonic() - start < 12
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 1e6

@@ -1,0 +1,109 @@
+"""TIFF stacks: what goes in comes out, and what is no stack is one sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tifffile
+
+from flatmetric.errors import InputError
+from flatmetric.stacks import open_stack, write_stack
+
+IMAGES = np.random.default_rng(0).integers(0, 65536, (25, 16, 16)).astype(np.uint16)
+
+
+@pytest.fixture
+def stack(tmp_path: Path) -> Path:
+    path = tmp_path / "stack.ome.tif"
+    write_stack(path, IMAGES, frames=25, pixels=16, pixel_size=97.5)
+    return path
+
+
+def test_a_stack_comes_back_in_blocks(stack: Path) -> None:
+    opened = open_stack(stack)
+    assert (opened.frames, opened.height, opened.width, opened.pixel_size) == (25, 16, 16, 97.5)
+    blocks = list(opened.blocks(10))
+    assert [first for first, _ in blocks] == [1, 11, 21]
+    np.testing.assert_array_equal(np.concatenate([images for _, images in blocks]), IMAGES)
+
+
+def test_others_read_it_as_ome(stack: Path) -> None:
+    with tifffile.TiffFile(stack) as file:
+        assert file.is_ome
+        assert file.series[0].axes == "TYX" and file.series[0].shape == (25, 16, 16)
+        np.testing.assert_array_equal(file.asarray(), IMAGES)
+        pixels = tifffile.xml2dict(file.ome_metadata)["OME"]["Image"]["Pixels"]
+    assert pixels["PhysicalSizeX"] == 97.5 and pixels["PhysicalSizeXUnit"] == "nm" and pixels["SizeT"] == 25
+
+
+def test_the_same_images_are_the_same_file(stack: Path, tmp_path: Path) -> None:
+    write_stack(tmp_path / "again.ome.tif", IMAGES, frames=25, pixels=16, pixel_size=97.5)
+    assert (tmp_path / "again.ome.tif").read_bytes() == stack.read_bytes()
+
+
+@pytest.mark.parametrize("how", [{}, {"imagej": True}, {"bigtiff": True}, {"compression": "zlib"}])
+def test_stacks_of_other_programs_are_read(tmp_path: Path, how: dict[str, bool]) -> None:
+    path = tmp_path / "other.tif"
+    tifffile.imwrite(path, IMAGES, photometric="minisblack", **how)
+    opened = open_stack(path)
+    assert opened.pixel_size is None
+    np.testing.assert_array_equal(np.concatenate([images for _, images in opened.blocks(7)]), IMAGES)
+
+
+@pytest.mark.parametrize(("unit", "size"), [("nm", 100.0), ("\u00b5m", 0.1), ("um", 0.1)])
+def test_the_pixel_size_of_other_programs_is_understood(tmp_path: Path, unit: str, size: float) -> None:
+    path = tmp_path / "other.ome.tif"
+    metadata = {"axes": "TYX", "PhysicalSizeX": size, "PhysicalSizeXUnit": unit}
+    tifffile.imwrite(path, IMAGES, ome=True, metadata=metadata, photometric="minisblack")
+    assert open_stack(path).pixel_size == pytest.approx(100.0)
+
+
+@pytest.mark.parametrize(
+    ("images", "sentence"),
+    [
+        (IMAGES.astype(np.uint8), "holds uint8 numbers; give a stack of grey 16-bit images"),
+        (IMAGES.astype(np.float32), "holds float32 numbers"),
+        (np.zeros((16, 16, 3), np.uint16), "holds colour"),
+    ],
+)
+def test_images_of_another_kind_are_refused(tmp_path: Path, images: np.ndarray, sentence: str) -> None:
+    path = tmp_path / "other.tif"
+    tifffile.imwrite(path, images, photometric="rgb" if images.shape[-1] == 3 else "minisblack")
+    with pytest.raises(InputError, match=sentence):
+        open_stack(path)
+
+
+def test_files_that_are_no_stack_are_refused(tmp_path: Path, stack: Path) -> None:
+    text = tmp_path / "text.tif"
+    text.write_text("frame,x,y\n1,2,3\n")
+    with pytest.raises(InputError, match="is not a TIFF file"):
+        open_stack(text)
+    with pytest.raises(InputError, match="No such file"):
+        open_stack(tmp_path / "none.tif")
+    with pytest.raises(InputError, match="can't be read"):
+        open_stack(tmp_path)
+    cut = tmp_path / "cut.tif"
+    cut.write_bytes(stack.read_bytes()[:5000])
+    with pytest.raises(InputError, match=r"cut\.tif"):
+        list(open_stack(cut).blocks(100))
+
+
+def test_frames_of_another_size_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.tif"
+    with tifffile.TiffWriter(path) as writer:
+        for side in (16, 8):
+            writer.write(np.zeros((side, side), np.uint16), photometric="minisblack", metadata=None)
+    with pytest.raises(InputError, match="frames differ"):
+        list(open_stack(path).blocks(10))
+
+
+def test_a_stack_that_ends_early_leaves_no_file(tmp_path: Path) -> None:
+    def broken() -> object:
+        yield IMAGES[0]
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        write_stack(tmp_path / "a.tif", broken(), frames=2, pixels=16, pixel_size=100.0)  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
