@@ -54,7 +54,7 @@ def test_the_lead_tells_the_two_cases_apart() -> None:
         ([Lead("a", 0.4, (0.1, 0.7))], "in 1 of 1 data sets (surely in 1): the claim holds."),
         (
             [Lead("a", 0.4, (-0.1, 0.7)), Lead("b", -0.1, None)],
-            "1 of 2 data sets (surely in 0): the claim holds in part",
+            "1 of 2 data sets (surely in 0): the claim holds in",
         ),
         ([Lead("a", -0.4, (-0.6, -0.1))], "in 0 of 1 data sets (surely in 0): the claim does not hold."),
         ([Lead("a", None, None)], "Too few participants"),
@@ -90,3 +90,12 @@ def test_families_are_names_without_their_number() -> None:
         "DECODE",
         "a-b",
     ]
+
+
+def test_data_sets_of_few_participants_are_told_together() -> None:
+    few = [entry for k, name in enumerate("abcd") for entry in entries(name, follows=False, count=3, seed=k)]
+    told = {one.dataset: one for one in agreements(few, "flat_metric")}
+    assert told["a"].spearman is None
+    assert told["all"].participants == 12 and told["all"].spearman is not None and told["all"].spearman < -0.8
+    (lead,) = leads(few)
+    assert lead.dataset == "all" and lead.difference is not None

@@ -119,15 +119,14 @@ def _figures(out: Path, entries: list[Entry]) -> None:
             *(_two_cells(one.pearson, one.pearson_interval)),
         ]
         for one in told
+        if one.spearman is not None
     ]
     print("correlation with efficiency")
     print("\n".join(aligned([header, *rows], "<")))
     for lead in found:
         if lead.difference is not None:
             span = _two_cells(lead.difference, lead.interval)
-            print(
-                f"{lead.dataset}: the Flat Metric's rank correlation is stronger than RMSMD's by {span[0]} ({span[1]})"
-            )
+            print(f"{lead.dataset}: lead of the Flat Metric over RMSMD in rank correlation {span[0]} ({span[1]})")
     print(verdict(found) + "\n")
 
 

@@ -93,16 +93,16 @@ _VARIANTS: dict[str, list[Mapping[str, float]]] = {
         {"threshold": 0.25, "min_sigma": 1.5},
     ],
     "picasso-lq": [
-        {"min_net_gradient": 100.0},
         {"min_net_gradient": 200.0},
         {"min_net_gradient": 400.0},
-        {"min_net_gradient": 200.0, "box": 5.0},
+        {"min_net_gradient": 800.0},
+        {"min_net_gradient": 400.0, "box": 5.0},
     ],
     "picasso-mle": [
-        {"min_net_gradient": 100.0},
         {"min_net_gradient": 200.0},
         {"min_net_gradient": 400.0},
-        {"min_net_gradient": 200.0, "box": 5.0},
+        {"min_net_gradient": 800.0},
+        {"min_net_gradient": 400.0, "box": 5.0},
     ],
 }
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _NAMES = {"flat_metric": "Flat Metric [nm]", "rmsmd": "RMSMD [nm]", "rmsmd_whole_set": "RMSMD, whole set [nm]"}
+ALL = "all"
 _RESAMPLES = 2000
 _FEWEST = 5  # participants below which a correlation says nothing
 
@@ -48,7 +49,7 @@ class Lead:
 
 
 def agreements(entries: Sequence[Entry], metric: str, *, seed: int = 0) -> list[Agreement]:
-    """Correlations of a metric with efficiency in each data set.
+    """Correlations of a metric with efficiency in each data set, and over "all" of them where there are several.
 
     Examples
     --------
@@ -57,7 +58,7 @@ def agreements(entries: Sequence[Entry], metric: str, *, seed: int = 0) -> list[
     -1.0
     """
     found = []
-    for dataset, here in _by_dataset(entries).items():
+    for dataset, here in _with_all(_by_dataset(entries)).items():
         values = _columns(here, (metric, "efficiency"))
         rng = np.random.default_rng(seed)
         drawn = [values[rows] for rows in rng.integers(0, max(1, len(values)), (_RESAMPLES, len(values)))]
@@ -84,6 +85,8 @@ def agreements(entries: Sequence[Entry], metric: str, *, seed: int = 0) -> list[
 def leads(entries: Sequence[Entry], *, seed: int = 0) -> list[Lead]:
     """The paper's claim in each data set: that the Flat Metric is closer to efficiency than RMSMD is.
 
+    Where no data set has enough participants, over "all" of them.
+
     Examples
     --------
     >>> numbers = [{"flat_metric": 9.0 - k, "rmsmd": float(k % 3), "efficiency": float(k)} for k in range(9)]
@@ -92,7 +95,10 @@ def leads(entries: Sequence[Entry], *, seed: int = 0) -> list[Lead]:
     True
     """
     found = []
-    for dataset, here in _by_dataset(entries).items():
+    datasets = _by_dataset(entries)
+    if all(len(here) < _FEWEST for here in datasets.values()):
+        datasets = {ALL: list(entries)}
+    for dataset, here in datasets.items():
         values = _columns(here, ("flat_metric", "rmsmd", "efficiency"))
         if len(values) < _FEWEST:
             found.append(Lead(dataset, None, None))
@@ -199,6 +205,12 @@ def _by_dataset(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
     for entry in entries:
         found.setdefault(entry.dataset, []).append(entry)
     return dict(sorted(found.items()))
+
+
+def _with_all(datasets: dict[str, list[Entry]]) -> dict[str, list[Entry]]:
+    if len(datasets) < 2:
+        return datasets
+    return datasets | {ALL: [entry for here in datasets.values() for entry in here]}
 
 
 def _columns(entries: Sequence[Entry], names: Sequence[str]) -> FloatArray:

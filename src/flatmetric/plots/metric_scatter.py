@@ -28,6 +28,7 @@ def metric_scatter(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from flatmetric.plots.style import new_figure
     >>> axes = new_figure(3, 3).subplots()
     >>> axes = metric_scatter(axes, np.ones(2), np.ones(2), ["a", "b"], x_name="Jaccard [%]", y_name="RMSE [nm]")

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flatmetric.explanations import row_costs
 from flatmetric.plots import style
 from flatmetric.result import FloatArray, IntArray
+from flatmetric.scoring import Score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,6 +61,33 @@ def transport_map(
     if scale_bar:
         _draw_scale_bar(axes)
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return axes
+
+
+def frame_map(axes: Axes, score: Score, frame: int) -> Axes:
+    """The transport map of one frame of a score, over what counts there.
+
+    Examples
+    --------
+    >>> from flatmetric.plots.style import new_figure
+    >>> from flatmetric.scoring import score
+    >>> truth = {"frame": [1, 1], "x": [0.0, 900.0], "y": [0.0, 0.0]}
+    >>> axes = frame_map(new_figure(3, 3).subplots(), score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}), frame=1)
+    >>> axes.get_title()
+    'frame 1: 2 true, 1 found, 65.0 nm per molecule'
+    """
+    compared, costs = score.compared, row_costs(score)
+    true = compared.truth_counts[compared.truth.frame[compared.truth_counts] == frame]
+    found = compared.pred_counts[compared.pred.frame[compared.pred_counts] == frame]
+    own = np.isin(compared.truth_counts, true)
+    partner = costs.truth_partner[own]
+    paired = np.flatnonzero(partner >= 0)
+    places = [np.column_stack([t.x[rows], t.y[rows]]) for t, rows in ((compared.truth, true), (compared.pred, found))]
+    transport_map(axes, places[0], places[1], paired, np.searchsorted(found, partner[paired]))
+    total = costs.displaced[own].sum() + costs.missed[own].sum()
+    total += costs.false[np.isin(compared.pred_counts, found)].sum()
+    each = f", {total * len(own) / len(true):.1f} nm per molecule" if len(true) else ""
+    axes.set_title(f"frame {frame}: {len(true)} true, {len(found)} found{each}")
     return axes
 
 

@@ -1,0 +1,56 @@
+"""Scores against depth, photons, density or time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flatmetric.explanations import Bin, Quantity
+from flatmetric.metrics.value import Undefined, Value
+from flatmetric.plots import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+NAMES: dict[Quantity, str] = {
+    "z": "z [nm]",
+    "photons": "photons",
+    "density": "true molecules in the frame",
+    "frame": "frame",
+}
+
+
+def scores_by(axes: Axes, bins: Sequence[Bin], quantity: Quantity) -> Axes:
+    """Flat Metric in nm on the left axis, Jaccard in percent on the right, for each bin of `by(score, quantity)`.
+
+    Examples
+    --------
+    >>> from flatmetric.explanations import by
+    >>> from flatmetric.plots.style import new_figure
+    >>> from flatmetric.scoring import score
+    >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
+    >>> bins = by(score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}), "frame", bins=2)
+    >>> scores_by(new_figure(3, 3).subplots(), bins, "frame").get_xlabel()
+    'frame'
+    """
+    if not bins:
+        axes.set_title("no true molecule to compare with")
+        return axes
+    edges = np.array([bins[0].low, *(each.high for each in bins)])
+    flat = [_number(each.flat_metric) for each in bins]
+    jaccard = [_number(each.challenge.jaccard) for each in bins]
+    axes.stairs(flat, edges, color=style.BLUE, linewidth=2, baseline=None, label="Flat Metric")
+    axes.set(xlabel=NAMES[quantity], ylabel="Flat Metric [nm]", ylim=(0, None))
+    right = axes.twinx()
+    right.stairs(jaccard, edges, color=style.VERMILION, linestyle="--", linewidth=2, baseline=None, label="Jaccard")
+    right.set(ylabel="Jaccard [%]", ylim=(0, 105))
+    right.spines["right"].set_visible(True)
+    axes.yaxis.label.set_color(style.BLUE)
+    right.yaxis.label.set_color(style.VERMILION)
+    return axes
+
+
+def _number(value: Value) -> float:
+    return np.nan if isinstance(value, Undefined) else value

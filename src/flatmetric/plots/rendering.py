@@ -1,0 +1,61 @@
+"""A super-resolved picture of the truth or of a result, with what was missed or made up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from flatmetric.comparison import rows_of
+from flatmetric.explanations import row_costs
+from flatmetric.plots import style
+from flatmetric.scoring import Score
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_PIXELS = 400
+_MOST_MARKS = 2000
+_BRIGHTEST = 99.5  # percentile of the occupied pixels that is drawn white
+
+
+def rendering(axes: Axes, score: Score, side: Literal["truth", "pred"]) -> Axes:
+    """All frames in one picture: where molecules are; missed ones (truth) or false ones (pred) have a mark.
+
+    At most 2000 marks are drawn, spread evenly over the frames.
+
+    Examples
+    --------
+    >>> from flatmetric.plots.style import new_figure
+    >>> from flatmetric.scoring import score
+    >>> truth = {"frame": [1, 1], "x": [0.0, 900.0], "y": [0.0, 0.0]}
+    >>> axes = rendering(new_figure(3, 3).subplots(), score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}), "truth")
+    >>> axes.get_title()
+    'truth, 1 missed'
+    """
+    compared, costs = score.compared, row_costs(score)
+    truth, pred = rows_of(compared.truth, compared.truth_counts), rows_of(compared.pred, compared.pred_counts)
+    x, y = np.concatenate([truth.x, pred.x]), np.concatenate([truth.y, pred.y])
+    low, size = (x.min(), y.min()), max(float(np.ptp(x)), float(np.ptp(y)), 1.0)
+    table = truth if side == "truth" else pred
+    image, _, _ = np.histogram2d(
+        table.y, table.x, bins=_PIXELS, range=[[low[1], low[1] + size], [low[0], low[0] + size]]
+    )
+    brightest = float(np.percentile(image[image > 0], _BRIGHTEST)) if image.any() else 1.0
+    axes.imshow(
+        image,
+        cmap="gray",
+        vmax=brightest,
+        extent=(low[0], low[0] + size, low[1] + size, low[1]),
+        interpolation="nearest",
+    )
+    single = costs.truth_partner < 0 if side == "truth" else costs.pred_partner < 0
+    rows = np.flatnonzero(single)
+    shown = rows[:: max(1, -(-len(rows) // _MOST_MARKS))]
+    mark, color = ("x", style.MISSED) if side == "truth" else ("+", style.FALSE)
+    axes.scatter(table.x[shown], table.y[shown], marker=mark, s=14, linewidths=0.8, color=color)
+    axes.set(xlabel="x [nm]", ylabel="y [nm]")
+    part = "missed" if side == "truth" else "false"
+    some = "" if len(shown) == len(rows) else f", {len(shown)} of them marked"
+    axes.set_title(f"{side if side == 'truth' else 'found'}, {len(rows)} {part}{some}")
+    return axes
