@@ -7,13 +7,20 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fra
 FUZZ_SECONDS ?= 60
 FUZZ_FLAGS := -std=c++17 -O1 -g -ffp-contract=off -Wall -Wextra -Wpedantic -Werror $(SANITIZE) -Icore
 
-.PHONY: demo test bench lint types fuzz clean
+.PHONY: demo test browser bench lint types fuzz clean
 
 demo: .venv/installed
 	@$(BIN)/flatmetric demo
 
-test: .venv/installed-dev
+test: .venv/installed-dev browser
 	$(BIN)/python -m pytest
+
+# The pages are tested in a real browser; where it is missing and can be installed, it is.
+browser:
+	@command -v chromium > /dev/null && command -v chromedriver > /dev/null \
+		|| { test "$$(id -u)" = 0 && command -v apt-get > /dev/null && apt-get update -qq \
+			&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium chromium-driver > /dev/null; } \
+		|| echo 'NO BROWSER: the tests of the pages will be skipped; install chromium and chromium-driver'
 
 # Every regime against its peers; about ten minutes on an otherwise idle machine. One alone: make bench ONLY=H
 bench: .venv/installed-dev

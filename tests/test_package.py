@@ -21,19 +21,8 @@ PACKAGE = ROOT / "src" / "flatmetric"
 LAYERS = [
     *("version", "_core", "errors", "output", "result", "arguments", "curve", "reference", "transport"),
     *("localizations", "formats", "inspection", "check", "protocol", "metrics", "comparison", "scoring"),
-    *(
-        "explanations",
-        "statistics",
-        "leaderboard",
-        "",
-        "stacks",
-        "simulation",
-        "localizers",
-        "plots",
-        "paper",
-        "cli",
-        "__main__",
-    ),
+    *("explanations", "statistics", "leaderboard", "words", "", "stacks", "simulation", "localizers"),
+    *("plots", "paper", "report", "cli", "__main__"),
 ]
 
 
@@ -95,16 +84,17 @@ def test_import_brings_no_heavy_library() -> None:
     assert not {"scipy", "pandas", "matplotlib", "h5py", "typer", "rich"} & set(modules)
 
 
-def test_readme_shows_what_the_demo_prints() -> None:
+def test_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
     printed = subprocess.run(
-        [sys.executable, "-m", "flatmetric", "demo"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "flatmetric", "demo"], capture_output=True, text=True, check=True, cwd=tmp_path
     ).stdout
+    assert (tmp_path / "flatmetric-demo.html").stat().st_size > 1e6
     assert printed.strip() in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_readme_shows_what_score_prints() -> None:
-    files = [f"src/flatmetric/data/demo_{name}.csv" for name in ("truth", "result")]
-    command = [sys.executable, "-m", "flatmetric", "score", *files]
+    files = [f"src/flatmetric/data/demo_{name}.csv" for name in ("truth", "dog")]
+    command = [sys.executable, "-m", "flatmetric", "score", *files, "--protocol", "challenge2016"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
     assert printed.strip() in (ROOT / "README.md").read_text(encoding="utf-8")
 

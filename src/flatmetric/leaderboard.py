@@ -127,13 +127,58 @@ def rank(entries: Sequence[Entry], *, level: float = 95.0, resamples: int = RESA
 
 def _ranks(entries: Sequence[Entry], resamples: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
     """Ranks of each program over resamples, (programs, resamples), and the Flat Metrics as they are."""
+    totals, values = _resampled_metrics(entries, resamples, rng)
+    return _places(totals).T, values
+
+
+def _resampled_metrics(
+    entries: Sequence[Entry], resamples: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Flat Metrics over resampled blocks of frames, (resamples, programs) in nm, and as they are."""
     frames = np.unique(np.concatenate([entry.frames for entry in entries]))
     table = np.zeros((len(frames), len(entries)))
     for k, entry in enumerate(entries):
         table[np.searchsorted(frames, entry.frames), k] = entry.costs
     (totals,) = resampled([table], max(entry.block for entry in entries), resamples, rng)
     molecules = max(1, entries[0].molecules)
-    return _places(totals).T, table.sum(axis=0) / molecules
+    return totals / molecules, table.sum(axis=0) / molecules
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Flat Metric of program `a` minus that of `b` in one data set, nm, with its interval (None for few frames)."""
+
+    dataset: str
+    a: str
+    b: str
+    difference: float
+    interval: tuple[float, float] | None
+
+
+def differences(
+    entries: Sequence[Entry], *, level: float = 95.0, resamples: int = RESAMPLES, seed: int = 0
+) -> list[Difference]:
+    """Every two programs of every data set on the same resampled blocks of frames.
+
+    Examples
+    --------
+    >>> from flatmetric.scoring import score
+    >>> truth = {"frame": list(range(1, 31)), "x": [0.0] * 30, "y": [0.0] * 30}
+    >>> entries = [entry_of("d", name, score(truth, dict(truth, x=[d] * 30))) for name, d in (("a", 5.0), ("b", 50.0))]
+    >>> differences(entries)[0].difference
+    -45.0
+    """
+    rng = np.random.default_rng(seed)
+    found = []
+    for dataset in sorted({entry.dataset for entry in entries}):
+        here = [entry for entry in entries if entry.dataset == dataset]
+        totals, values = _resampled_metrics(here, resamples, rng)
+        enough = max(len(entry.frames) for entry in here) >= _FEWEST_FRAMES
+        for i, j in itertools.combinations(range(len(here)), 2):
+            interval = _interval(totals[:, i] - totals[:, j], level) if enough else None
+            difference = float(values[i] - values[j])
+            found.append(Difference(dataset, here[i].program, here[j].program, difference, interval))
+    return found
 
 
 def _places(values: FloatArray) -> FloatArray:

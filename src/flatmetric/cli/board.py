@@ -53,13 +53,22 @@ class Rules:
     threads: int
 
 
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Written:
+    """A board with its entries, the results without a score and why, and the page of the .md."""
+
+    board: Leaderboard
+    entries: list[Entry]
+    failures: dict[tuple[str, str], str]
+    page: str
+
+
 def write_board(
     jobs: list[Job], target: Path, rules: Rules, missing: Mapping[tuple[str, str], str] | None = None
-) -> tuple[Leaderboard, list[Entry], str]:
+) -> Written:
     """Score what is new, rank, and write leaderboard.csv, .json and .md into a folder.
 
-    `missing` are results that are not there, by data set and program, with the reason. Returns the board, its entries
-    and the page of the .md.
+    `missing` are results that are not there, by data set and program, with the reason.
     """
     make_folder(target / _STORE)
     scorer = _Scorer(target / _STORE, rules.lam, rules.protocol, rules.options)
@@ -73,7 +82,7 @@ def write_board(
     write_text(board_csv(entries, board, failures), target / "leaderboard.csv")
     page = board_markdown(board, failures)
     write_text(page + "\n", target / "leaderboard.md")
-    return board, entries, page
+    return Written(board, entries, failures, page)
 
 
 def find_jobs(folder: Path) -> list[Job]:

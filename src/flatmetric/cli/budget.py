@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flatmetric.result import FlatResult
+from flatmetric.words import budget_sentence
 
 _BAR_WIDTH = 40
 
@@ -33,13 +34,5 @@ def error_budget_of(value: float, displaced: float, missed: float, false: float,
         share = part / value if value > 0 else 0.0
         bar = "#" * round(_BAR_WIDTH * share)
         lines.append(f"  {name:<9}  {part:>{width}.2f} nm  {100 * share:3.0f} %  {bar}".rstrip())
-    lines.append(_sentence(value, parts, unit))
+    lines.append(budget_sentence(value, displaced, missed, false, unit))
     return "\n".join(lines)
-
-
-def _sentence(value: float, parts: dict[str, float], unit: str) -> str:
-    if value == 0:
-        return "Every molecule was found where it is."
-    what = {"displaced": "displaced molecules", "missed": "missed molecules", "false": "false detections"}
-    largest = max(parts, key=lambda name: parts[name])
-    return f"On average {value:.1f} nm per {unit}; {100 * parts[largest] / value:.0f} % of it from {what[largest]}."

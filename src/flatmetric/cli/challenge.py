@@ -14,7 +14,7 @@ from flatmetric.cli import reading, rules
 from flatmetric.cli.board import Rules, find_jobs, write_board
 from flatmetric.cli.columns import aligned
 from flatmetric.cli.running import chosen_programs, run_all, runs_csv
-from flatmetric.cli.writing import make_folder, write_text
+from flatmetric.cli.writing import make_folder, this_command, write_text
 from flatmetric.errors import InputError
 from flatmetric.leaderboard import Entry
 from flatmetric.statistics import RESAMPLES
@@ -58,6 +58,8 @@ def run(
     threads: rules.ThreadsOption = None,
 ) -> None:
     """Simulate the data sets, run all participants, score them, rank them, and draw the paper's Figures 1c and 4."""
+    from flatmetric.report.board_page import board_page
+
     chosen = rules.rules_from_flags(protocol, dim=dim, photon_quantile=photon_quantile)
     workers = thread_count(threads)
     scoring = Rules(lam, chosen, reading.options_from_flags(), RESAMPLES, 0, workers)
@@ -77,10 +79,12 @@ def run(
         jobs = [job for job in find_jobs(out) if (job.dataset, job.program) in ours] if ours else []
         write_text(runs_csv(runs), out / "runs.csv")
     missing = {(r.dataset, r.program): r.reason for r in runs if r.reason is not None}
-    _, entries, page = write_board(jobs, out / "leaderboard", scoring, missing)
-    print(page + "\n")
-    _figures(out, entries)
-    print(f"written: {out}/leaderboard, fig1c, fig4 (.pdf, .png), agreement.csv{', runs.csv' if runs else ''}")
+    scored = write_board(jobs, out / "leaderboard", scoring, missing)
+    write_text(board_page(scored.board, scored.entries, scored.failures, this_command()), out / "challenge.html")
+    print(scored.page + "\n")
+    _figures(out, scored.entries)
+    files = "challenge.html, leaderboard, fig1c and fig4 (.pdf, .png), agreement.csv" + ", runs.csv" * bool(runs)
+    print(f"written: {out}/{files}")
 
 
 def _datasets(names: list[str], frames: int | None) -> list[Any]:

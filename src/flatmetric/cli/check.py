@@ -8,13 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-from flatmetric.check import Finding, applied
+from flatmetric.check import applied
 from flatmetric.check import check as check_tables
 from flatmetric.cli import reading
 from flatmetric.cli.rules import LamOption
 from flatmetric.cli.writing import JsonOption, refuse_outputs, write_json
 from flatmetric.formats.writing import files_of, writable_format, write
 from flatmetric.version import __version__
+from flatmetric.words import finding_sentence
 
 
 def check(
@@ -67,39 +68,6 @@ def check(
         }
         write_json(content, json)
     if json != "-":
-        print("\n".join(map(sentence, findings)) or "Nothing looks wrong.")
+        print("\n".join(map(finding_sentence, findings)) or "Nothing looks wrong.")
         if outputs:
             print(f"written: {', '.join(map(str, outputs))}")
-
-
-def sentence(finding: Finding) -> str:
-    """One finding in plain words.
-
-    Examples
-    --------
-    >>> print(sentence(Finding("frame_offset", -1, 120.0, 30.5, 1.0, "--frame-base 0")))
-    frames are off by -1: --frame-base 0 (Flat Metric 120.0 to 30.5 nm)
-    """
-    change = f"Flat Metric {finding.flat_metric_before:.1f} to {finding.flat_metric_after:.1f} nm"
-    return f"{_what(finding)}: {finding.mend} ({change})"
-
-
-def _what(finding: Finding) -> str:
-    estimate = finding.estimate
-    match finding.kind:
-        case "shift":
-            return f"everything is shifted by x {estimate['x']:+.1f}, y {estimate['y']:+.1f} nm"
-        case "frame_offset":
-            return f"frames are off by {estimate:+d}"
-        case "swapped_axes":
-            return "x and y are exchanged"
-        case "flipped_axis":
-            return f"{estimate['axis']} is mirrored at {estimate['size'] / 2:g} nm"
-        case "scale":
-            return f"positions are {estimate:.6g} times the true ones"
-        case "z_sign":
-            return "z has the wrong sign"
-        case "duplicates":
-            return f"{estimate} rows repeat another"
-        case "truncated":
-            return f"the result ends at frame {estimate['last_frame']} of {estimate['truth_last_frame']}"

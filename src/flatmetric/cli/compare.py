@@ -9,16 +9,16 @@ import typer
 
 from flatmetric.cli import reading, rules
 from flatmetric.cli.columns import aligned
-from flatmetric.cli.writing import JsonOption, refuse_outputs, write_json
+from flatmetric.cli.writing import JsonOption, ReportOption, refuse_outputs, this_command, write_json, write_text
 from flatmetric.errors import InputError
 from flatmetric.metrics.value import Undefined, plain
 from flatmetric.scoring import score as score_tables
-from flatmetric.statistics import RESAMPLES, Comparison, Lead, Pair, lead_over
+from flatmetric.statistics import RESAMPLES, Comparison, Lead, lead_over
 from flatmetric.statistics import compare as compare_scores
 from flatmetric.version import __version__
+from flatmetric.words import pair_sentence
 
 LEAD_FROM, LEAD_TO = 10.0, 250.0  # nm: the range of lam over which the lead is shared out
-_SURE = 0.05
 
 
 def compare(
@@ -52,6 +52,7 @@ def compare(
     skip_bad_rows: reading.SkipOption = False,
     threads: rules.ThreadsOption = None,
     json: JsonOption = None,
+    report: ReportOption = None,
 ) -> None:
     """Rank results on one truth by Flat Metric, with intervals and paired differences over frames."""
     if len(results) < 2:
@@ -71,7 +72,7 @@ def compare(
         last_frame=last_frame,
     )
     options = reading.options_from_flags(pixel_size=pixel_size, skip_bad_rows=skip_bad_rows)
-    refuse_outputs([json], [truth, *results, *rules.rule_files(protocol, wobble)])
+    refuse_outputs([json, report], [truth, *results, *rules.rule_files(protocol, wobble)])
     true = reading.read_with_progress(truth, options)
     tables = [reading.read_with_progress(path, options) for path in results]
     scale = None if axis_scale is None else reading.numbers(axis_scale, "--axis-scale")
@@ -93,7 +94,7 @@ def compare(
     if len(dims) > 1:
         raise InputError("some results have depths and some have none; give --dim 2 to compare them all in 2D")
     found = compare_scores(
-        list(zip(names_of(results), scored, strict=True)),
+        list(zip(reading.names_of(results), scored, strict=True)),
         level=95.0 if ci is None else ci,
         resamples=resamples,
         seed=seed,
@@ -102,6 +103,11 @@ def compare(
     content = comparison_content(found)
     if curves:
         content["lead"] = lead_content(lead_over(found, LEAD_FROM, LEAD_TO))
+    if report is not None:
+        from flatmetric.report.score_page import Scored, comparison_page
+
+        pages = [Scored(*one, said=one[1].warnings) for one in zip(found.names, found.scores, strict=True)]
+        write_text(comparison_page(found, pages, this_command()), report)
     reading.print_warnings(true, *tables)
     for name, score in zip(found.names, found.scores, strict=True):
         for warning in score.warnings:
@@ -112,12 +118,6 @@ def compare(
         print(comparison_text(found))
         if curves:
             print("\n" + lead_text(content["lead"]))
-
-
-def names_of(paths: list[Path]) -> list[str]:
-    """The names of the files without suffixes; where these are not unique, the whole paths."""
-    short = [path.name.split(".")[0] or path.name for path in paths]
-    return short if len(set(short)) == len(short) else [str(path) for path in paths]
 
 
 def comparison_content(found: Comparison) -> dict[str, Any]:
@@ -167,23 +167,6 @@ def _with_interval(value: float | Undefined, interval: tuple[float, float] | Non
     if isinstance(value, Undefined):
         return "-"
     return f"{value:.2f}" + ("" if interval is None else f" ({interval[0]:.2f} to {interval[1]:.2f})")
-
-
-def pair_sentence(pair: Pair) -> str:
-    """Which of two is better, in plain words.
-
-    Examples
-    --------
-    >>> pair_sentence(Pair("A", "B", -4.1, (-5.2, -2.9), 0.001, 0.003))
-    'A is better than B by 4.1 nm (2.9 to 5.2), p 0.003'
-    """
-    if pair.p_holm >= _SURE or pair.ci[0] <= 0 <= pair.ci[1]:
-        span = f"{pair.difference:+.2g} nm ({pair.ci[0]:.2g} to {pair.ci[1]:.2g})"
-        return f"{pair.a} and {pair.b} can't be told apart: {span}, p {pair.p_holm:.2g}"
-    better, worse = (pair.a, pair.b) if pair.difference < 0 else (pair.b, pair.a)
-    low, high = sorted(map(abs, pair.ci))
-    by = f"{abs(pair.difference):.1f} nm ({low:.1f} to {high:.1f})"
-    return f"{better} is better than {worse} by {by}, p {pair.p_holm:.2g}"
 
 
 def lead_content(lead: Lead) -> dict[str, Any]:

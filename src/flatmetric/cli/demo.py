@@ -1,30 +1,41 @@
-"""`flatmetric demo`: the main job on a bundled example."""
+"""`flatmetric demo`: the main job on a bundled example, and a page about it."""
 
 from __future__ import annotations
 
 from importlib import resources
+from pathlib import Path
+from typing import Annotated
 
-import numpy as np
+import typer
 
-from flatmetric.cli.budget import error_budget
-from flatmetric.result import FloatArray, IntArray
-from flatmetric.transport import flat_metric
+from flatmetric.cli.compare import comparison_text
+from flatmetric.cli.score_text import score_text
+from flatmetric.cli.writing import refuse_outputs, write_text
+from flatmetric.formats.reading import read
+from flatmetric.scoring import score
+from flatmetric.statistics import compare
 
-LAM = 125.0
-
-
-def demo() -> None:
-    """Score a bundled example: molecules on filaments, and what a program found of them."""
-    truth, truth_frames = _read("demo_truth.csv")
-    pred, pred_frames = _read("demo_result.csv")
-    result = flat_metric(truth, pred, lam=LAM, truth_frames=truth_frames, pred_frames=pred_frames)
-    assert result.frames is not None
-    print(f"{len(truth)} true molecules, {len(pred)} found, {len(result.frames)} frames, lam {LAM:g} nm\n")
-    print(error_budget(result))
-    print(f"\nProved: no plan is cheaper than {result.lower_bound:.9f} nm; this one costs {result.value:.9f} nm.")
+PROGRAMS = ("baseline", "dog")
 
 
-def _read(name: str) -> tuple[FloatArray, IntArray]:
-    with (resources.files("flatmetric") / "data" / name).open(encoding="utf-8") as file:
-        rows = np.loadtxt(file, delimiter=",", skiprows=1)
-    return rows[:, 1:], rows[:, 0].astype(np.int64)
+def demo(
+    out: Annotated[Path, typer.Option("--out", metavar="PAGE.html", help="Where the page goes.")] = Path(
+        "flatmetric-demo.html"
+    ),
+) -> None:
+    """Score two programs on a bundled simulated data set, and write a page that explains the result."""
+    from flatmetric.report.score_page import Scored, comparison_page
+
+    refuse_outputs([out], [])
+    data = resources.files("flatmetric") / "data"
+    with resources.as_file(data) as folder:
+        truth = read(folder / "demo_truth.csv")
+        scores = [(name, score(truth, read(folder / f"demo_{name}.csv"), lam=125.0)) for name in PROGRAMS]
+    found = compare(scores)
+    print(f"The program {found.names[0]} on a simulated data set:\n")
+    print(score_text(found.scores[0]))
+    print(f"\nAll {len(scores)} programs, with 95 % intervals:\n")
+    print(comparison_text(found))
+    pages = [Scored(name, one) for name, one in zip(found.names, found.scores, strict=True)]
+    write_text(comparison_page(found, pages, "flatmetric demo"), out)
+    print(f"\nOpen this page in a browser: {out}")

@@ -10,6 +10,7 @@ import typer
 from flatmetric.arguments import thread_count
 from flatmetric.cli import reading, rules
 from flatmetric.cli.board import Rules, find_jobs, write_board
+from flatmetric.cli.writing import ReportOption, refuse_outputs, this_command, write_text
 from flatmetric.statistics import RESAMPLES
 
 
@@ -35,6 +36,7 @@ def leaderboard(
     pixel_size: reading.PixelSizeOption = None,
     skip_bad_rows: reading.SkipOption = False,
     threads: rules.ThreadsOption = None,
+    report: ReportOption = None,
 ) -> None:
     """Score every result in a folder of data sets, and rank the programs."""
     chosen = rules.rules_from_flags(
@@ -54,6 +56,11 @@ def leaderboard(
     options = reading.options_from_flags(pixel_size=pixel_size, skip_bad_rows=skip_bad_rows)
     jobs = find_jobs(folder)
     target = folder / "leaderboard" if out is None else out
-    _, _, page = write_board(jobs, target, Rules(lam, chosen, options, resamples, seed, thread_count(threads)))
-    print(page)
+    refuse_outputs([report], [path for job in jobs for path in (job.truth, job.result)])
+    scored = write_board(jobs, target, Rules(lam, chosen, options, resamples, seed, thread_count(threads)))
+    if report is not None:
+        from flatmetric.report.board_page import board_page
+
+        write_text(board_page(scored.board, scored.entries, scored.failures, this_command()), report)
+    print(scored.page)
     print(f"\nwritten: {target}/leaderboard.csv, .json, .md")

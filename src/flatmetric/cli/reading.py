@@ -83,6 +83,12 @@ def read_with_progress(path: Path, options: ReadOptions) -> Localizations:
         return read_file(path, options, progress)
 
 
+def names_of(paths: list[Path]) -> list[str]:
+    """The names of the files without suffixes; where these are not unique, the whole paths."""
+    short = [path.name.split(".")[0] or path.name for path in paths]
+    return short if len(set(short)) == len(short) else [str(path) for path in paths]
+
+
 def print_warnings(*tables: Localizations) -> None:
     """What the files left open or look wrong in, on stderr."""
     for table in tables:

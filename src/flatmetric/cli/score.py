@@ -10,15 +10,23 @@ import typer
 
 from flatmetric.check import check_window
 from flatmetric.cli import reading, rules
-from flatmetric.cli.check import sentence
 from flatmetric.cli.score_text import bins_text, score_text
-from flatmetric.cli.writing import JsonOption, refuse_outputs, write_columns, write_json
+from flatmetric.cli.writing import (
+    JsonOption,
+    ReportOption,
+    refuse_outputs,
+    this_command,
+    write_columns,
+    write_json,
+    write_text,
+)
 from flatmetric.curve import FlatCurve
 from flatmetric.errors import InputError
 from flatmetric.explanations import Bin, by, per_frame, per_molecule
 from flatmetric.metrics.value import plain
 from flatmetric.scoring import score as score_tables
 from flatmetric.statistics import RESAMPLES, confidence
+from flatmetric.words import finding_sentence
 
 _TRUTH = "Reading the truth"
 _OUTPUT = "Output"
@@ -61,6 +69,7 @@ def score(
     ] = None,
     bins: Annotated[int, typer.Option(help="Number of bins.", rich_help_panel=_OUTPUT)] = 10,
     json: JsonOption = None,
+    report: ReportOption = None,
     csv: Annotated[
         str | None, typer.Option("--csv", metavar="FILE|-", help="All values in one row.", rich_help_panel=_OUTPUT)
     ] = None,
@@ -122,7 +131,7 @@ def score(
         format, unit, pixel_size, frame_base, origin, shift, swap_xy, columns, skip_bad_rows
     )
     inputs = [truth, result, *rules.rule_files(protocol, wobble)]
-    refuse_outputs([json, csv, frames_file, molecules_file], inputs)
+    refuse_outputs([json, csv, frames_file, molecules_file, report], inputs)
     if "-" in (frames_file, molecules_file):
         raise InputError("--per-frame and --per-molecule need a file; give its name")
     if json == "-" and csv == "-":
@@ -154,7 +163,7 @@ def score(
     if curve is not None:
         content["curve"] = curve_content(scored.curve(curve))
     content["warnings"] += [
-        f"the result may be wrong as a whole: {sentence(finding)}; see flatmetric check"
+        f"the result may be wrong as a whole: {finding_sentence(finding)}; see flatmetric check"
         for finding in check_window(true, found, lam=lam)
     ]
     if binned is not None:
@@ -163,6 +172,11 @@ def score(
         write_columns(per_frame(scored), frames_file)
     if molecules_file is not None:
         write_columns(per_molecule(scored), molecules_file)
+    if report is not None:
+        from flatmetric.report.score_page import Scored, score_page
+
+        page = Scored(reading.names_of([result])[0], scored, intervals, tuple(content["warnings"]))
+        write_text(score_page(page, this_command()), report)
     for warning in content["warnings"]:
         reading.print_warning(warning)
     if csv is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +18,16 @@ STANDARD_OUTPUT = "-"
 JsonOption = Annotated[
     str | None, typer.Option("--json", metavar="FILE|-", help="Write JSON to a file, or to standard output with -.")
 ]
+
+
+ReportOption = Annotated[
+    Path | None, typer.Option("--report", metavar="PAGE.html", help="Write a page with pictures, all in one file.")
+]
+
+
+def this_command() -> str:
+    """The command line as it was given, to be shown where its output is explained."""
+    return shlex.join(["flatmetric", *sys.argv[1:]])
 
 
 def refuse_outputs(outputs: list[str | Path | None], inputs: list[Path]) -> None:

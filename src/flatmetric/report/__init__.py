@@ -1,0 +1,1 @@
+"""One HTML file that explains a score, a comparison or a leaderboard: no network, no server, nothing beside it."""

@@ -1,0 +1,129 @@
+"""The page of a leaderboard: ranks, any two programs, any metric against any other."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from flatmetric.leaderboard import METRICS, Entry, Leaderboard, Standing, differences
+from flatmetric.report.html import chart, page, paragraph, table
+from flatmetric.version import __version__
+
+TITLES = {
+    "flat_metric": "Flat Metric [nm]",
+    "jaccard": "Jaccard [%]",
+    "rmse_xy": "RMSE lateral [nm]",
+    "efficiency": "efficiency [%]",
+    "rmsmd": "RMSMD per frame [nm]",
+    "rmsmd_whole_set": "RMSMD whole set [nm]",
+    "recall": "recall",
+    "precision": "precision",
+}
+
+
+def board_page(
+    board: Leaderboard, entries: Sequence[Entry], failures: Mapping[tuple[str, str], str], command: str
+) -> str:
+    """The page as HTML; `failures` are results without a score, by data set and program, with the reason.
+
+    Examples
+    --------
+    >>> from flatmetric.leaderboard import entry_of, rank
+    >>> from flatmetric.scoring import score
+    >>> truth = {"frame": list(range(1, 31)), "x": [0.0] * 30, "y": [0.0] * 30}
+    >>> entries = [entry_of("d", name, score(truth, dict(truth, x=[d] * 30))) for name, d in (("b", 50.0), ("a", 5.0))]
+    >>> "Best of 2: a." in board_page(rank(entries), entries, {}, "flatmetric leaderboard ...")
+    True
+    """
+    # Where no program has all data sets there is no overall rank: the first data set stands in.
+    overall = list(board.overall) or [standing for places in board.datasets.values() for standing in places]
+    answer = f"Best of {len(overall)}: {overall[0].program}." if overall else "No result was scored."
+    sections = [("ranks-section", "Ranks", _ranks(board, overall))]
+    sections += [("results", "All results", _results(board, entries))]
+    sections += [("two", "Two programs", _two(entries)), ("scatter", "Metric against metric", _scatter(entries))]
+    if failures:
+        rows = [[dataset, program, reason] for (dataset, program), reason in failures.items()]
+        body = table("failures", "Results without a score", ["data set", "program", "reason"], rows)
+        sections.append(("not-scored", "Not scored", body))
+    made = f"<p>Made by flatmetric {escape(__version__)} with</p><pre><code>{escape(command)}</code></pre>"
+    sections.append(("method", "Method", paragraph(_METHOD) + made))
+    content = {
+        "kind": "board",
+        "titles": TITLES,
+        "metrics": [{"dataset": e.dataset, "program": e.program, **e.metrics} for e in entries],
+        "overall": [dataclasses.asdict(standing) for standing in overall],
+        "correlations": [dataclasses.asdict(correlation) for correlation in board.correlations],
+        "pairs": [dataclasses.asdict(difference) for difference in differences(entries)],
+    }
+    return page("Leaderboard: Flat Metric", answer, sections, content)
+
+
+_METHOD = (
+    "Programs are ranked by Flat Metric in each data set, and overall by the mean of their ranks over all data sets. "
+    "Intervals are those of ranks and differences over resampled blocks of frames, the same frames for all programs."
+)
+
+
+def _ranks(board: Leaderboard, overall: Sequence[Standing]) -> str:
+    rows = [
+        [
+            standing.program,
+            (f"{standing.rank:g}", standing.rank),
+            f"{standing.rank_interval[0]:g} to {standing.rank_interval[1]:g}",
+            (f"{standing.flat_metric:.2f}", standing.flat_metric),
+        ]
+        for standing in overall
+    ]
+    count = len(board.datasets)
+    caption = f"Overall, mean rank over {count} data sets" if count > 1 else "Ranks"
+    header = ["program", "rank", "95 %", "Flat Metric [nm]"]
+    shown = chart("ranks", "Rank of every program with its interval")
+    return table("ranks", caption, header, rows, sortable=True) + shown
+
+
+def _results(board: Leaderboard, entries: Sequence[Entry]) -> str:
+    places = {(dataset, s.program): s for dataset, standings in board.datasets.items() for s in standings}
+    rows = []
+    for entry in entries:
+        standing = places[entry.dataset, entry.program]
+        span = f"{standing.rank_interval[0]:g} to {standing.rank_interval[1]:g}"
+        values = [_shown(value) for value in entry.metrics.values()]
+        rows.append([entry.program, entry.dataset, (f"{standing.rank:g}", standing.rank), span, *values])
+    header = ["program", "data set", "rank", "95 %", *(TITLES[name] for name in METRICS)]
+    return table("results", "Every result; click a header to sort", header, rows, sortable=True)
+
+
+def _shown(value: float | None) -> tuple[str, float | None]:
+    if value is None:
+        return "-", None
+    return f"{value:.3f}" if abs(value) < 1 else f"{value:.2f}", value
+
+
+def _two(entries: Sequence[Entry]) -> str:
+    names = sorted({entry.program for entry in entries})
+    chosen = [
+        f"<label>{title} <select id='pair-{which}'>"
+        + "".join(f"<option{' selected' if at == k else ''}>{escape(name)}</option>" for at, name in enumerate(names))
+        + "</select></label>"
+        for k, (which, title) in enumerate((("a", "First"), ("b", "second")))
+    ]
+    status = "<p id='pair-text' role='status' aria-live='polite'></p><div id='pair-table'></div>"
+    return f"<div class='controls'>{''.join(chosen)}</div>{status}"
+
+
+def _scatter(entries: Sequence[Entry]) -> str:
+    def options(chosen: str) -> str:
+        return "".join(
+            f"<option value='{name}'{' selected' if name == chosen else ''}>{escape(title)}</option>"
+            for name, title in TITLES.items()
+        )
+
+    sets = "".join(f"<option>{escape(name)}</option>" for name in sorted({entry.dataset for entry in entries}))
+    return (
+        f"<div class='controls'><label>Across <select id='metric-x'>{options('flat_metric')}</select></label>"
+        f"<label>Up <select id='metric-y'>{options('efficiency')}</select></label>"
+        f"<label>Data set <select id='metric-set'><option value=''>all</option>{sets}</select></label></div>"
+        + chart("metric-scatter", "One metric against another, a mark for each result", tall=True)
+        + "<p id='metric-text' role='status' aria-live='polite'></p>"
+    )

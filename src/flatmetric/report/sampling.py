@@ -1,0 +1,201 @@
+"""What of a large result goes into a page: frames, places, errors and curves, sampled or binned to a bounded size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from flatmetric.comparison import rows_of
+from flatmetric.explanations import RowCosts, per_frame
+from flatmetric.localizations import Localizations
+from flatmetric.plots.errors import AXES, matched_errors
+from flatmetric.result import BoolArray, FloatArray, IntArray
+from flatmetric.scoring import Score
+
+ROWS = 36_000
+"""Molecules and detections that the frame browsers of a page hold together."""
+
+_MOST_SERIES = 600
+_MOST_POINTS = 4000
+_FIELD_BINS = 160
+_ERROR_BINS = 61
+_CURVE_POINTS = 300
+
+
+def chosen_frames(cost: FloatArray, rows: IntArray, budget: int) -> IntArray:
+    """Which frames (places in the list) to show: all if their `rows` fit, else the worst and some spread evenly.
+
+    Examples
+    --------
+    >>> chosen_frames(np.array([5.0, 1.0, 9.0, 2.0]), np.array([10, 10, 10, 10]), budget=20).tolist()
+    [0, 2]
+    >>> chosen_frames(np.array([5.0, 1.0]), np.array([10, 10]), budget=20).tolist()
+    [0, 1]
+    """
+    if rows.sum() <= budget:
+        return np.arange(len(rows))
+    worst = np.argsort(-cost, kind="stable")
+    kept = worst[np.cumsum(rows[worst]) <= budget / 2]
+    rest = np.setdiff1d(np.arange(len(rows)), kept)
+    left = budget - int(rows[kept].sum())
+    every = max(1, int(np.ceil(rows[rest].sum() / max(1, left))))
+    spread = rest[::every]
+    return np.sort(np.concatenate([kept, spread[np.cumsum(rows[spread]) <= left]]))
+
+
+def frames_content(score: Score, costs: RowCosts, budget: int) -> dict[str, Any]:
+    """The frames of the browser: each with its molecules and detections, what they cost (nm) and their partners."""
+    table = per_frame(score)
+    if "flat_metric" not in table:
+        return {"total": len(table["frame"]), "shown": []}
+    compared, scale = score.compared, len(score.compared.truth_counts)
+    cost = np.asarray(table["flat_metric"] * scale, dtype=np.float64)
+    chosen = chosen_frames(cost, table["n_truth"] + table["n_pred"], budget)
+    truth = _Side(compared.truth, compared.truth_counts, costs.truth_partner, (costs.displaced + costs.missed) * scale)
+    pred = _Side(compared.pred, compared.pred_counts, costs.pred_partner, costs.false * scale)
+    shown = []
+    for at in chosen:
+        frame = int(table["frame"][at])
+        shown.append(
+            {
+                "frame": frame,
+                "cost": round(float(cost[at]), 2),
+                "tp": int(table["tp"][at]),
+                "fp": int(table["fp"][at]),
+                "fn": int(table["fn"][at]),
+                "truth": truth.rows(frame, pred),
+                "pred": pred.rows(frame, truth),
+            }
+        )
+    return {"total": len(cost), "shown": shown}
+
+
+class _Side:
+    """One table of a score, to be read frame by frame."""
+
+    def __init__(self, table: Localizations, counts: IntArray, partner: IntArray, cost: FloatArray) -> None:
+        self._table, self._partner, self._cost = table, partner, cost
+        order = np.argsort(table.frame[counts], kind="stable")
+        self._order, self._counts = order, counts[order]
+        self._frames = table.frame[self._counts]
+
+    def counted(self, frame: int) -> IntArray:
+        """Rows of the table that count in a frame."""
+        return self._counts[slice(*np.searchsorted(self._frames, [frame, frame + 1]))]
+
+    def rows(self, frame: int, other: _Side) -> dict[str, Any]:
+        """Columns of one frame; a partner is the place in the other side's columns, -1 for nobody."""
+        part = slice(*np.searchsorted(self._frames, [frame, frame + 1]))
+        rows, at = self._counts[part], self._order[part]
+        theirs = other.counted(frame)
+        sorting = np.argsort(theirs, kind="stable")
+        partner = self._partner[at]
+        local = np.full(len(rows), -1)
+        paired = partner >= 0
+        local[paired] = sorting[np.searchsorted(theirs, partner[paired], sorter=sorting)]
+        columns: dict[str, Any] = {
+            "row": rows.tolist(),
+            "x": _rounded(self._table.x[rows], 1),
+            "y": _rounded(self._table.y[rows], 1),
+            "cost": _rounded(self._cost[at], 2),
+            "partner": local.tolist(),
+        }
+        if self._table.z is not None:
+            columns["z"] = _rounded(self._table.z[rows], 1)
+        if self._table.photons is not None:
+            columns["photons"] = _rounded(self._table.photons[rows], 0)
+        return columns
+
+
+def series_content(score: Score) -> dict[str, Any]:
+    """What each frame costs, nm, in three parts; neighbours of a long movie are averaged."""
+    table = per_frame(score)
+    if "flat_metric" not in table:
+        return {"frame": [], "together": 1, "displaced": [], "missed": [], "false": []}
+    frames, scale = table["frame"], len(score.compared.truth_counts)
+    together = max(1, -(-len(frames) // _MOST_SERIES))
+    starts = np.arange(0, len(frames), together)
+    counts = np.diff(np.append(starts, len(frames)))
+    parts = {
+        part: _rounded(np.add.reduceat(table[part], starts) / counts * scale, 2)
+        for part in ("displaced", "missed", "false")
+    }
+    return {"frame": frames[starts].tolist(), "together": together, **parts}
+
+
+def field_content(score: Score, costs: RowCosts) -> dict[str, Any]:
+    """The whole field in four layers: single places where they are few, else counts in square bins."""
+    compared = score.compared
+    truth, pred = rows_of(compared.truth, compared.truth_counts), rows_of(compared.pred, compared.pred_counts)
+    layers: dict[str, tuple[Localizations, BoolArray]] = {
+        "truth": (truth, np.ones(len(truth), dtype=bool)),
+        "found": (pred, np.ones(len(pred), dtype=bool)),
+        "missed": (truth, costs.truth_partner < 0),
+        "false": (pred, costs.pred_partner < 0),
+    }
+    x, y = np.concatenate([truth.x, pred.x]), np.concatenate([truth.y, pred.y])
+    if len(x) == 0:
+        return {"kind": "points", "layers": {name: {"x": [], "y": []} for name in layers}}
+    if len(x) <= _MOST_POINTS:
+        points = {
+            name: {"x": _rounded(table.x[kept], 1), "y": _rounded(table.y[kept], 1)}
+            for name, (table, kept) in layers.items()
+        }
+        return {"kind": "points", "layers": points}
+    low = (float(x.min()), float(y.min()))
+    size = max(float(np.ptp(x)), float(np.ptp(y)), 1.0)
+    limits = [[low[1], low[1] + size], [low[0], low[0] + size]]
+    counted = {
+        name: np.histogram2d(table.y[kept], table.x[kept], bins=_FIELD_BINS, range=limits)[0].astype(int).tolist()
+        for name, (table, kept) in layers.items()
+    }
+    step = size / _FIELD_BINS
+    return {"kind": "counts", "x": round(low[0] + step / 2, 2), "y": round(low[1] + step / 2, 2), "step": step} | {
+        "layers": counted
+    }
+
+
+def errors_content(score: Score) -> dict[str, Any]:
+    """Distributions of the errors of matched molecules along each axis, and of dx against dy, nm."""
+    errors = matched_errors(score)
+    content: dict[str, Any] = {"matched": len(errors), "axes": []}
+    if len(errors) == 0:
+        return content
+    for axis in range(score.dim):
+        values = errors[:, axis]
+        reach = max(1.0, float(np.percentile(np.abs(values), 99.5)))
+        counts, edges = np.histogram(np.clip(values, -reach, reach), bins=_ERROR_BINS, range=(-reach, reach))
+        content["axes"].append(
+            {
+                "name": f"d{AXES[axis]}",
+                "middle": _rounded((edges[1:] + edges[:-1]) / 2, 3),
+                "count": counts.tolist(),
+                "bias": round(float(values.mean()), 3),
+                "rmse": round(float(np.sqrt(np.mean(values**2))), 3),
+            }
+        )
+    reach = max(1.0, float(np.percentile(np.abs(errors[:, :2]), 99.5)))
+    limits = [[-reach, reach]] * 2
+    plane, edges, _ = np.histogram2d(
+        np.clip(errors[:, 1], -reach, reach), np.clip(errors[:, 0], -reach, reach), bins=_ERROR_BINS, range=limits
+    )
+    middle = _rounded((edges[1:] + edges[:-1]) / 2, 3)
+    return content | {"plane": {"middle": middle, "count": plane.astype(int).tolist()}}
+
+
+def curve_content(score: Score, lam_max: float) -> dict[str, Any]:
+    """The Flat Metric against lam, nm: all breakpoints, or exact values at 300 of them."""
+    if len(score.compared.truth_counts) == 0:
+        return {"lam": [], "value": [], "breakpoints": 0}
+    curve = score.curve(lam_max)
+    lam = curve.lam if len(curve.lam) <= _CURVE_POINTS else np.linspace(0.0, lam_max, _CURVE_POINTS)
+    return {"lam": _rounded(lam, 4), "value": _rounded(curve(lam), 5), "breakpoints": len(curve.lam)}
+
+
+def _rounded(values: npt.NDArray[Any], digits: int) -> list[Any]:
+    """Numbers for JSON: short, and None for what is not one."""
+    short = np.round(np.asarray(values, dtype=np.float64), digits) + 0.0
+    whole = digits == 0
+    return [None if not np.isfinite(v) else int(v) if whole or v == int(v) else v for v in short.tolist()]

@@ -1,0 +1,349 @@
+"""The page of a score, or of several scores on one truth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any, get_args
+
+from flatmetric.errors import InputError
+from flatmetric.explanations import Bin, Quantity, by, row_costs
+from flatmetric.metrics.value import Undefined, Value, defined
+from flatmetric.plots.bins import NAMES
+from flatmetric.report import sampling
+from flatmetric.report.html import chart, page, paragraph, table
+from flatmetric.scoring import Score
+from flatmetric.statistics import Comparison, Intervals, lead_over
+from flatmetric.version import __version__
+from flatmetric.words import budget_sentence, pair_sentence
+
+Bins = dict[Quantity, list[Bin]]
+
+_CURVE_TO_NM = 250.0
+_LEAD_FROM_NM = 10.0
+_MOST_DETAILED = 8  # programs with a frame browser of their own; more would make the page too large
+
+_METRICS = (
+    ("Flat Metric", "flat_metric", "value", "nm", ".2f"),
+    ("displaced", "flat_metric", "displaced", "nm", ".2f"),
+    ("missed", "flat_metric", "missed", "nm", ".2f"),
+    ("false", "flat_metric", "false", "nm", ".2f"),
+    ("Flat Metric, mean over frames", "flat_metric", "frame_mean", "nm", ".2f"),
+    ("true positives", "challenge", "tp", "", "d"),
+    ("false positives", "challenge", "fp", "", "d"),
+    ("false negatives", "challenge", "fn", "", "d"),
+    ("Jaccard", "challenge", "jaccard", "%", ".2f"),
+    ("precision", "challenge", "precision", "", ".3f"),
+    ("recall", "challenge", "recall", "", ".3f"),
+    ("F1", "challenge", "f1", "", ".3f"),
+    ("RMSE lateral", "challenge", "rmse_xy", "nm", ".2f"),
+    ("RMSE axial", "challenge", "rmse_z", "nm", ".2f"),
+    ("RMSE 3D", "challenge", "rmse_xyz", "nm", ".2f"),
+    ("MAD lateral", "challenge", "mad_xy", "nm", ".2f"),
+    ("bias x", "challenge", "bias_x", "nm", "+.2f"),
+    ("bias y", "challenge", "bias_y", "nm", "+.2f"),
+    ("bias z", "challenge", "bias_z", "nm", "+.2f"),
+    ("efficiency", "challenge", "efficiency", "%", ".2f"),
+    ("photon correlation", "challenge", "photon_correlation", "", ".3f"),
+    ("RMSMD per frame", "rmsmd", "per_frame", "nm", ".2f"),
+    ("RMSMD whole set", "rmsmd", "whole_set", "nm", ".2f"),
+    ("GOSPA", "gospa", "value", "nm", ".6g"),
+    ("OSPA", "ospa", "value", "nm", ".2f"),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """A score with its name, its intervals if any, and what was said about it (warnings, findings of a check)."""
+
+    name: str
+    score: Score
+    intervals: Intervals | None = None
+    said: tuple[str, ...] = ()
+
+
+def score_page(scored: Scored, command: str) -> str:
+    """The page of one score, as HTML; `command` is what makes it again.
+
+    Examples
+    --------
+    >>> from flatmetric.scoring import score
+    >>> truth = {"frame": [1, 1], "x": [0.0, 900.0], "y": [0.0, 0.0]}
+    >>> html = score_page(Scored("mine", score(truth, {"frame": [1], "x": [3.0], "y": [4.0]})), "flatmetric score ...")
+    >>> "On average 65.0 nm per molecule" in html
+    True
+    """
+    binned = [_binned(scored.score)]
+    sections = [("summary", "Score", _summary(scored)), *_details([scored], binned), _method([scored], command)]
+    return page(f"{scored.name}: Flat Metric", _answer(scored), sections, _content([scored], binned))
+
+
+def comparison_page(found: Comparison, scored: Sequence[Scored], command: str) -> str:
+    """The page of several programs on one truth; `scored` in the order of the comparison, best first.
+
+    Examples
+    --------
+    >>> from flatmetric.scoring import score
+    >>> from flatmetric.statistics import compare
+    >>> truth = {"frame": list(range(1, 31)), "x": [0.0] * 30, "y": [0.0] * 30}
+    >>> scores = {name: score(truth, dict(truth, x=[d] * 30)) for name, d in (("a", 5.0), ("b", 50.0))}
+    >>> html = comparison_page(compare(list(scores.items())), [Scored(n, s) for n, s in scores.items()], "...")
+    >>> "a is better than b" in html
+    True
+    """
+    answer = f"Best of {len(found.names)}: {found.names[0]}. {_answer(scored[0])}"
+    detailed = list(scored[:_MOST_DETAILED])
+    binned = [_binned(one.score) for one in detailed]
+    sections = [
+        ("summary", "Ranking", _ranking(found)),
+        ("pairs", "Pairs", _pairs(found)),
+        ("curves", "For which lam which program leads", _lead(found)),
+        *_details(detailed, binned),
+        _method(list(scored), command),
+    ]
+    return page(f"{len(found.names)} programs: Flat Metric", answer, sections, _content(detailed, binned))
+
+
+def _answer(scored: Scored) -> str:
+    flat = scored.score.flat_metric
+    if isinstance(flat.value, Undefined):
+        return f"The Flat Metric is undefined: {flat.value.reason}."
+    parts = [float(part) for part in (flat.displaced, flat.missed, flat.false) if not isinstance(part, Undefined)]
+    unit = "molecule" if scored.score.weights == "uniform" else "photon"
+    return budget_sentence(flat.value, parts[0], parts[1], parts[2], unit)
+
+
+def _summary(scored: Scored) -> str:
+    score, intervals = scored.score, scored.intervals
+    header = ["metric", "value", "unit"]
+    if intervals is not None:
+        header.append(f"{intervals.level:g} % interval")
+    header.append("why it is undefined")
+    undefined = score.undefined()
+    rows = []
+    for name, part, field, unit, form in _METRICS:
+        value = getattr(getattr(score, part), field)
+        row: list[Any] = [name, _shown(value, form), unit]
+        if intervals is not None:
+            span = intervals.intervals.get(f"{part}.{field}")
+            row.append("" if span is None else f"{span[0]:.2f} to {span[1]:.2f}")
+        rows.append([*row, undefined.get(f"{part}.{field}", "")])
+    counts = (
+        f"{len(score.compared.truth_counts)} true molecules and {len(score.compared.pred_counts)} detections count, "
+        f"{score.dim}D, lam {score.lam:g} nm."
+    )
+    said = "".join(paragraph(text, "warning") for text in scored.said) or paragraph("Nothing looks wrong.", "note")
+    return paragraph(counts) + table("score", "Every metric", header, rows) + "<h3>Check of the files</h3>" + said
+
+
+def _shown(value: Value, form: str) -> tuple[str, float | None]:
+    return ("-", None) if isinstance(value, Undefined) else (format(value, form), value)
+
+
+def _ranking(found: Comparison) -> str:
+    columns = (
+        ("Flat Metric [nm]", "flat_metric", "value"),
+        ("Jaccard [%]", "challenge", "jaccard"),
+        ("RMSE lateral [nm]", "challenge", "rmse_xy"),
+        ("efficiency [%]", "challenge", "efficiency"),
+        ("recall", "challenge", "recall"),
+        ("precision", "challenge", "precision"),
+    )
+    header = ["program", *(title for title, _, _ in columns)]
+    rows = []
+    for name, score, intervals in zip(found.names, found.scores, found.intervals, strict=True):
+        row: list[Any] = [name]
+        for _, part, field in columns:
+            form = ".3f" if field in ("recall", "precision") else ".2f"
+            text, number = _shown(getattr(getattr(score, part), field), form)
+            span = intervals.intervals.get(f"{part}.{field}")
+            row.append((text if span is None else f"{text} ({span[0]:{form}} to {span[1]:{form}})", number))
+        rows.append(row)
+    return table("ranking", f"Best first, with {found.intervals[0].level:g} % intervals", header, rows, sortable=True)
+
+
+def _pairs(found: Comparison) -> str:
+    rows = [
+        [
+            f"{pair.a} - {pair.b}",
+            (f"{pair.difference:+.2f}", pair.difference),
+            f"{pair.ci[0]:+.2f} to {pair.ci[1]:+.2f}",
+            (f"{pair.p_holm:.2g}", pair.p_holm),
+            pair_sentence(pair),
+        ]
+        for pair in found.pairs
+    ]
+    header = ["pair", "difference [nm]", f"{found.intervals[0].level:g} %", "p (Holm)", "in words"]
+    return table("pairs", "Differences of the Flat Metric on the same frames", header, rows)
+
+
+def _lead(found: Comparison) -> str:
+    if any(len(score.compared.truth_counts) == 0 for score in found.scores):
+        return paragraph("No true molecule is left to compare with.")
+    lead = lead_over(found, _LEAD_FROM_NM, _CURVE_TO_NM)
+    rows = [[name, (f"{100 * share:.0f} %", share)] for name, share in lead.share.items()]
+    crossed = [
+        f"{a} and {b} cross at lam {', '.join(f'{lam:.1f}' for lam in places)} nm."
+        for (a, b), places in lead.crossings.items()
+        if places
+    ]
+    said = "".join(map(paragraph, crossed)) or paragraph("No two curves cross.")
+    share = table(
+        "lead", f"Part of lam from {lead.low:g} to {lead.high:g} nm in which it is best", ["program", "share"], rows
+    )
+    return chart("all-curves", "Flat Metric of every program against lam") + said + share
+
+
+def _details(scored: Sequence[Scored], binned: Sequence[Bins]) -> list[tuple[str, str, str]]:
+    """The sections that are drawn from the content, one program at a time."""
+    choice = ""
+    if len(scored) > 1:
+        names = "".join(f"<option value='{k}'>{escape(one.name)}</option>" for k, one in enumerate(scored))
+        choice = f"<label>Program <select class='program'>{names}</select></label>"
+    errors = "<p id='errors-text'></p>" + chart("errors-plane", "dx against dy, counted")
+    errors += chart("errors-axes", "Distribution of the errors along each axis")
+    curve = chart("curve-chart", "Flat Metric against lam") + "<p class='note' id='curve-note'></p>"
+    series = chart("series", "What each frame costs: displaced, missed and false")
+    return [
+        ("budget", "Error budget", _budget(scored)),
+        ("frames", "Frame by frame", _frame_browser(choice) + series),
+        ("field", "The whole field", _field_map()),
+        ("errors", "Errors of matched molecules", errors),
+        ("curve", "Flat Metric for every lam", curve),
+        ("bins", "Against depth, photons, density and time", _bins(scored, binned)),
+    ]
+
+
+def _frame_browser(choice: str) -> str:
+    orders = "<option value='worst'>worst first</option><option value='frame'>by frame</option>"
+    return (
+        f"<div class='controls'>{choice}<label>Order <select id='order'>{orders}</select></label>"
+        "<button type='button' id='previous' aria-label='Previous frame'>&larr;</button>"
+        "<label class='wide'>Frame <input type='range' id='slider' min='0' max='0' value='0'></label>"
+        "<button type='button' id='next' aria-label='Next frame'>&rarr;</button></div>"
+        "<p id='frame-text' role='status' aria-live='polite'></p>"
+        + chart("frame-map", "Map of the frame: truth, detections and the plan between them", tall=True)
+        + "<p class='note' id='frame-note'></p>"
+        + paragraph("Arrow keys go from frame to frame; hover over a point for its cost and its partner.", "note")
+        + "<details><summary>The rows of this frame</summary><div id='frame-table'></div></details>"
+    )
+
+
+def _field_map() -> str:
+    layers = "".join(
+        f"<label><input type='radio' name='layer' value='{name}'{' checked' if name == 'missed' else ''}>{name}</label>"
+        for name in ("truth", "found", "missed", "false")
+    )
+    shown = chart("field-map", "Where in the field molecules are, or were missed, or are false", tall=True)
+    controls = f"<fieldset class='controls'><legend>Layer</legend>{layers}</fieldset>"
+    return controls + shown + "<p class='note' id='field-note'></p>"
+
+
+def _budget(scored: Sequence[Scored]) -> str:
+    rows = []
+    for one in scored:
+        flat = one.score.flat_metric
+        parts = (flat.value, flat.displaced, flat.missed, flat.false)
+        rows.append([one.name, *(_shown(part, ".2f") for part in parts)])
+    header = ["program", "Flat Metric [nm]", "displaced [nm]", "missed [nm]", "false [nm]"]
+    return chart("budget-chart", "Bars of displaced, missed and false, in nm") + table(
+        "budget", "Where the Flat Metric comes from", header, rows
+    )
+
+
+def _bins(scored: Sequence[Scored], binned: Sequence[Bins]) -> str:
+    """Charts and tables of scores in bins, for every quantity that the tables have."""
+    lengths = ["Flat Metric", "displaced", "missed", "false", "RMSE xy"]
+    parts = []
+    for at, (one, quantities) in enumerate(zip(scored, binned, strict=True)):
+        for quantity, bins in quantities.items():
+            rows = []
+            for each in bins:
+                row: list[Any] = [f"{each.low:g} to {each.high:g}", each.n_truth, each.n_pred]
+                row.append(_shown(each.challenge.jaccard, ".1f"))
+                values = (each.flat_metric, each.displaced, each.missed, each.false, each.challenge.rmse_xy)
+                rows.append([*row, *(_shown(value, ".2f") for value in values)])
+            header = [NAMES[quantity], "truth", "found", "Jaccard [%]", *lengths]
+            caption = f"{one.name} against {NAMES[quantity]}, lengths in nm"
+            numbers = table(f"by-{quantity}", caption, header, rows)
+            shown = chart(f"bins-{at}-{quantity}", f"Flat Metric and Jaccard of {one.name} against {NAMES[quantity]}")
+            body = f"{shown}<details><summary>Numbers</summary>{numbers}</details>"
+            parts.append(f"<div class='of-program' data-program='{at}'>{body}</div>")
+    return "".join(parts)
+
+
+def _method(scored: Sequence[Scored], command: str) -> tuple[str, str, str]:
+    score = scored[0].score
+    inputs = [("truth", score.compared.truth), *((one.name, one.score.compared.pred) for one in scored)]
+    rows = [
+        [
+            name,
+            source.provenance.file,
+            len(source),
+            source.provenance.format,
+            source.provenance.sha256,
+            "; ".join(source.provenance.conversions),
+        ]
+        for name, source in inputs
+    ]
+    described = score.protocol.described()
+    rules = [[name.replace("_", " "), "-" if value is None else str(value)] for name, value in described.items()]
+    method = (
+        "The Flat Metric is the least cost of turning the detections into the true molecules: moving costs the "
+        f"distance, leaving a molecule or a detection without a partner costs lam = {score.lam:g} nm, and nothing is "
+        "moved further than 2 lam. Frames are apart. It is solved exactly and proved by a lower bound."
+    )
+    body = (
+        paragraph(method)
+        + table("inputs", "Inputs", ["input", "file", "rows", "format", "sha256", "conversions"], rows)
+        + table("rules", "Rules", ["rule", "value"], rules)
+        + f"<p>Made by flatmetric {escape(__version__)} with</p><pre><code>{escape(command)}</code></pre>"
+    )
+    return "method", "Method and inputs", body
+
+
+def _binned(score: Score) -> Bins:
+    """Scores in bins of every quantity that both tables have."""
+    found: Bins = {}
+    for quantity in get_args(Quantity):
+        try:
+            bins = by(score, quantity)
+        except InputError:
+            continue  # a table without depths or photons has no such bins
+        if bins:
+            found[quantity] = bins
+    return found
+
+
+def _content(scored: Sequence[Scored], binned: Sequence[Bins]) -> dict[str, Any]:
+    """What the script draws."""
+    budget = sampling.ROWS // max(1, len(scored))
+    return {
+        "kind": "score",
+        "programs": [_program(one, bins, budget) for one, bins in zip(scored, binned, strict=True)],
+    }
+
+
+def _program(one: Scored, binned: Bins, budget: int) -> dict[str, Any]:
+    score, costs = one.score, row_costs(one.score)
+    return {
+        "name": one.name,
+        "lam": score.lam,
+        "budget": {part: defined(getattr(score.flat_metric, part)) for part in ("displaced", "missed", "false")},
+        "frames": sampling.frames_content(score, costs, budget),
+        "series": sampling.series_content(score),
+        "field": sampling.field_content(score, costs),
+        "errors": sampling.errors_content(score),
+        "curve": sampling.curve_content(score, _CURVE_TO_NM),
+        "bins": {quantity: _steps(bins, NAMES[quantity]) for quantity, bins in binned.items()},
+    }
+
+
+def _steps(bins: Sequence[Bin], name: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "edges": [bins[0].low, *(each.high for each in bins)],
+        "flat_metric": [defined(each.flat_metric) for each in bins],
+        "jaccard": [defined(each.challenge.jaccard) for each in bins],
+    }

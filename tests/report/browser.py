@@ -1,0 +1,88 @@
+"""A headless Chromium: what it logs, what it asks for, and pictures of what it shows."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+
+SCREENSHOTS = Path(__file__).parent / "screenshots"
+_PATIENCE_S = 30.0
+
+
+class Browser:
+    """One page at a time, from a file."""
+
+    def __init__(self, downloads: Path) -> None:
+        options = webdriver.ChromeOptions()
+        options.binary_location = shutil.which("chromium") or ""
+        for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--window-size=1200,1000"):
+            options.add_argument(argument)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        self.driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+        self.downloads = downloads
+        behaviour = {"behavior": "allow", "downloadPath": str(downloads)}
+        self.driver.execute_cdp_cmd("Browser.setDownloadBehavior", behaviour)
+
+    def open(self, page: Path) -> None:
+        """Load a page and wait until its script is done."""
+        self.driver.get_log("browser")
+        self.driver.get_log("performance")
+        self.driver.get(page.resolve().as_uri())
+        self.wait(lambda: self.script("return document.documentElement.dataset.ready") == "yes", "the page is ready")
+
+    def script(self, code: str, *arguments: Any) -> Any:
+        return self.driver.execute_script(code, *arguments)
+
+    def element(self, selector: str) -> WebElement:
+        return self.driver.find_element(By.CSS_SELECTOR, selector)
+
+    def text(self, selector: str) -> str:
+        return str(self.script("return document.querySelector(arguments[0]).textContent", selector))
+
+    def choose(self, selector: str, value: str) -> None:
+        """Pick an option of a select as a person does."""
+        code = (
+            "const s = document.querySelector(arguments[0]);"
+            "s.value = arguments[1]; s.dispatchEvent(new Event('change'));"
+        )
+        self.script(code, selector, value)
+
+    def wait(self, done: Callable[[], bool], what: str) -> None:
+        end = time.monotonic() + _PATIENCE_S
+        while not done():
+            assert time.monotonic() < end, f"waited in vain until {what}"
+            time.sleep(0.05)
+
+    def complaints(self) -> list[str]:
+        """What the page wrote to the console as errors or warnings."""
+        return [str(entry["message"]) for entry in self.driver.get_log("browser") if entry["level"] != "INFO"]
+
+    def requests(self) -> list[str]:
+        """Addresses that were asked for since the page was opened."""
+        events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
+        return [e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"]
+
+    def picture(self, name: str) -> None:
+        SCREENSHOTS.mkdir(exist_ok=True)
+        self.driver.save_screenshot(str(SCREENSHOTS / f"{name}.png"))
+
+
+def start(downloads: Path) -> Browser:
+    """A browser, or a loud skip; an error where one is required."""
+    if shutil.which("chromium") and shutil.which("chromedriver"):
+        return Browser(downloads)
+    sentence = "NO BROWSER: install chromium and chromium-driver to test the pages"
+    if os.environ.get("FLATMETRIC_BROWSER") == "required":
+        raise RuntimeError(sentence)
+    pytest.skip(sentence)
