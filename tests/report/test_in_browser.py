@@ -207,9 +207,7 @@ def test_any_two_programs_are_compared(browser: Browser, board: Path) -> None:
     browser.open(board)
     browser.choose("#pair-a", "fair")
     browser.choose("#pair-b", "good")
-    code = (
-        "return [...document.querySelectorAll('#pair-table tbody tr')].map(r => [...r.cells].map(c => c.textContent))"
-    )
+    code = "return [...document.querySelectorAll('#pair-table tbody tr')].map(r => [...r.cells].map(c => c.innerText))"
     rows = browser.script(code)
     assert [row[0] for row in rows] == ["one", "two"]
     assert all(float(row[1]) > 0 and row[3] == "good is better" for row in rows)

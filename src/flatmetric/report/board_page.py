@@ -88,16 +88,16 @@ def _results(board: Leaderboard, entries: Sequence[Entry]) -> str:
     for entry in entries:
         standing = places[entry.dataset, entry.program]
         span = f"{standing.rank_interval[0]:g} to {standing.rank_interval[1]:g}"
-        values = [_shown(value) for value in entry.metrics.values()]
+        values = [_shown(name, value) for name, value in entry.metrics.items()]
         rows.append([entry.program, entry.dataset, (f"{standing.rank:g}", standing.rank), span, *values])
     header = ["program", "data set", "rank", "95 %", *(TITLES[name] for name in METRICS)]
     return table("results", "Every result; click a header to sort", header, rows, sortable=True)
 
 
-def _shown(value: float | None) -> tuple[str, float | None]:
+def _shown(name: str, value: float | None) -> tuple[str, float | None]:
     if value is None:
         return "-", None
-    return f"{value:.3f}" if abs(value) < 1 else f"{value:.2f}", value
+    return f"{value:.3f}" if name in ("recall", "precision") else f"{value:.2f}", value
 
 
 def _two(entries: Sequence[Entry]) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
 )
+_SHORT = 24  # cells up to this length stay on one line
 
 
 def table(
@@ -24,7 +25,7 @@ def table(
     Examples
     --------
     >>> html = table("t", "A & B", ["program", "nm"], [["<img src=x>", 1.5]])
-    >>> "<th scope='row'>&lt;img src=x&gt;</th>" in html, "A &amp; B" in html
+    >>> "<th scope='row' class='short'>&lt;img src=x&gt;</th>" in html, "A &amp; B" in html
     (True, True)
     """
     lines = [f"<div class='table' data-name='{escape(name)}'><div class='scroll'><table>"]
@@ -41,10 +42,10 @@ def table(
 
 def _cell(cell: Any, first: bool) -> str:
     text, number = cell if isinstance(cell, tuple) else (cell, cell if isinstance(cell, (int, float)) else None)
-    sort = "" if number is None else f" data-value='{number}'"
-    side = "" if number is None else " class='number'"
-    shown = escape("-" if text is None else str(text))
-    return f"<th scope='row'{sort}>{shown}</th>" if first else f"<td{side}{sort}>{shown}</td>"
+    shown = "-" if text is None else str(text)
+    kind = "number" if number is not None and not first else "short" if len(shown) <= _SHORT else ""
+    marks = (f" class='{kind}'" if kind else "") + ("" if number is None else f" data-value='{number}'")
+    return f"<th scope='row'{marks}>{escape(shown)}</th>" if first else f"<td{marks}>{escape(shown)}</td>"
 
 
 def section(anchor: str, title: str, body: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import Any, get_args
 
 from flatmetric.errors import InputError
@@ -279,7 +280,7 @@ def _method(scored: Sequence[Scored], command: str) -> tuple[str, str, str]:
     rows = [
         [
             name,
-            source.provenance.file,
+            None if source.provenance.file is None else Path(source.provenance.file).name,
             len(source),
             source.provenance.format,
             source.provenance.sha256,

@@ -15,7 +15,7 @@
   function layout(more) {
     const line = { gridcolor: color('line'), zerolinecolor: color('quiet'), automargin: true };
     const base = { paper_bgcolor: color('back'), plot_bgcolor: color('back'), font: { color: color('text'), size: 13 },
-      margin: { l: 60, r: 20, t: 30, b: 50 }, legend: { orientation: 'h', y: 1.12 }, xaxis: line, yaxis: line,
+      margin: { l: 60, r: 20, t: 30, b: 50 }, legend: { orientation: 'h', x: 0, y: 1.02, yanchor: 'bottom', traceorder: 'normal' }, xaxis: line, yaxis: line,
       hoverlabel: { align: 'left' } };
     const all = Object.assign({}, base, more);
     for (const axis of Object.keys(all).filter((key) => /^[xy]axis/.test(key))) all[axis] = Object.assign({}, line, all[axis]);
@@ -232,7 +232,7 @@
           Object.assign({ type: 'scatter', mode: 'lines', name: 'Flat Metric [nm]', line: { shape: 'hv', color: color('displaced') } }, steps(b.flat_metric)),
           Object.assign({ type: 'scatter', mode: 'lines', name: 'Jaccard [%]', yaxis: 'y2', line: { shape: 'hv', color: color('missed'), dash: 'dash' } }, steps(b.jaccard)),
         ], { xaxis: { title: { text: b.name } }, yaxis: { title: { text: 'Flat Metric [nm]' }, rangemode: 'tozero' },
-          yaxis2: { title: { text: 'Jaccard [%]' }, overlaying: 'y', side: 'right', range: [0, 105], showgrid: false } });
+          yaxis2: { title: { text: 'Jaccard [%]' }, overlaying: 'y', side: 'right', range: [0, 105], showgrid: false, tickmode: 'array', tickvals: [0, 25, 50, 75, 100] } });
       }
     }
 

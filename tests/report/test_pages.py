@@ -1,0 +1,150 @@
+"""What goes into a page: bounded, escaped, complete."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import flatmetric as fm
+from flatmetric.explanations import row_costs
+from flatmetric.leaderboard import differences, entry_of, rank
+from flatmetric.report.board_page import board_page
+from flatmetric.report.html import page, table
+from flatmetric.report.sampling import chosen_frames, curve_content, field_content, frames_content, series_content
+from flatmetric.report.score_page import Scored, score_page
+from flatmetric.statistics import compare
+from tests.cli.test_files import run
+from tests.test_statistics import draw
+
+NOTHING = {"frame": np.empty(0, dtype=np.int64), "x": np.empty(0), "y": np.empty(0)}
+
+
+@pytest.fixture(scope="module")
+def score() -> fm.Score:
+    truth, pred = draw(np.random.default_rng(3), 50, 0.8, 25.0)
+    return fm.score(truth, pred)
+
+
+def content_of(html: str) -> dict[str, object]:
+    found = re.search(r"<script type='application/json' id='content'>(.*?)</script>", html, re.S)
+    assert found is not None
+    content: dict[str, object] = json.loads(found[1])
+    return content
+
+
+def test_of_too_many_frames_the_worst_and_some_of_the_rest_are_kept() -> None:
+    rng = np.random.default_rng(0)
+    cost, rows = rng.random(1000), rng.integers(1, 20, 1000)
+    kept = chosen_frames(cost, rows, 800)
+    assert 600 < rows[kept].sum() <= 800
+    assert (np.diff(kept) > 0).all()
+    worst = np.argsort(-cost)[:20]
+    assert np.isin(worst, kept).all()
+    assert kept.min() < 60 and kept.max() > 940
+
+
+def test_a_frame_holds_its_rows_and_their_partners(score: fm.Score) -> None:
+    content = frames_content(score, row_costs(score), 10_000)
+    assert content["total"] == len(content["shown"])
+    truth = score.compared.truth
+    assert sum(len(frame["truth"]["row"]) for frame in content["shown"]) == len(truth)
+    for frame in content["shown"]:
+        for i, j in enumerate(frame["truth"]["partner"]):
+            if j >= 0:
+                assert frame["pred"]["partner"][j] == i
+        assert (truth.frame[frame["truth"]["row"]] == frame["frame"]).all()
+
+
+def test_long_series_are_averaged_and_keep_their_sum() -> None:
+    truth, pred = draw(np.random.default_rng(0), 1800, 0.9, 20.0)
+    scored = fm.score(truth, pred)
+    series = series_content(scored)
+    assert series["together"] == 3 and len(series["frame"]) == 600
+    total = 3 * sum(sum(series[part]) for part in ("displaced", "missed", "false"))
+    assert isinstance(scored.flat_metric.value, float)
+    assert total == pytest.approx(scored.flat_metric.value * len(scored.compared.truth_counts), rel=1e-3)
+
+
+def test_many_places_are_counted_and_none_is_lost() -> None:
+    rng = np.random.default_rng(0)
+    truth = {"frame": rng.integers(1, 100, 5000), "x": rng.uniform(0, 9000, 5000), "y": rng.uniform(0, 4000, 5000)}
+    scored = fm.score(truth, {name: column[:3000] for name, column in truth.items()})
+    field = field_content(scored, row_costs(scored))
+    assert field["kind"] == "counts"
+    assert {name: int(np.sum(layer)) for name, layer in field["layers"].items()} == {
+        "truth": 5000,
+        "found": 3000,
+        "missed": 2000,
+        "false": 0,
+    }
+
+
+def test_curves_are_exact_where_they_are_given(score: fm.Score) -> None:
+    content = curve_content(score, 250.0)
+    exact = score.curve(250.0)
+    np.testing.assert_allclose(content["value"], exact(np.array(content["lam"])), atol=1e-3)
+    assert content["breakpoints"] == len(exact.lam)
+
+
+@pytest.mark.parametrize("rules", [{}, {"first_frame": 10_000}])
+def test_scores_of_nothing_have_a_page(score: fm.Score, rules: dict[str, int]) -> None:
+    empty = fm.score(score.compared.truth, NOTHING, protocol=fm.Protocol(**rules))  # type: ignore[arg-type]
+    html = score_page(Scored("empty", empty, said=("nothing was found",)), "flatmetric score a b")
+    content_of(html)
+    assert "nothing was found" in html
+
+
+def test_everything_from_users_is_escaped(score: fm.Score) -> None:
+    evil = "</script><img src=x onerror=alert(1)>'\""
+    html = score_page(Scored(evil, score, said=(evil,)), f"flatmetric score {evil}")
+    assert evil not in html and "<img" not in html.replace("plotly", "").split("<script>")[0]
+    assert content_of(html)["programs"][0]["name"] == evil  # type: ignore[index]
+    entries = [entry_of(evil, name, score) for name in (evil, "other")]
+    html = board_page(rank(entries), entries, {(evil, evil): evil}, evil)
+    assert evil not in html
+    assert "&lt;/script&gt;" in table(evil, evil, [evil], [[evil]]) and evil not in table(evil, evil, [evil], [[evil]])
+    assert evil not in page(evil, evil, [("a", evil, "")], {evil: evil})
+
+
+def test_nothing_in_a_page_points_outside() -> None:
+    truth = {"frame": [1, 1], "x": [0.0, 900.0], "y": [0.0, 0.0]}
+    html = score_page(Scored("a", fm.score(truth, truth)), "flatmetric")
+    head = html.split("<script>")[0]
+    assert "http:" not in head and "https:" not in head
+    assert "default-src 'none'" in head
+
+
+def test_differences_are_those_of_compare() -> None:
+    truth, good = draw(np.random.default_rng(1), 80, 0.9, 15.0)
+    _, poor = draw(np.random.default_rng(1), 80, 0.6, 40.0)
+    scores = [("good", fm.score(truth, good)), ("poor", fm.score(truth, poor))]
+    (theirs,) = compare(scores).pairs
+    (ours,) = differences([entry_of("d", name, one) for name, one in scores])
+    assert ours.difference == pytest.approx(theirs.difference)
+    assert ours.interval is not None
+    np.testing.assert_allclose(ours.interval, theirs.ci, rtol=0.25)
+
+
+@pytest.mark.parametrize("command", ["score", "compare", "leaderboard"])
+def test_a_page_that_cannot_be_written_is_found_out_first(tmp_path: Path, command: str) -> None:
+    data = Path(fm.__file__).parent / "data"
+    files = [data / "demo_truth.csv", data / "demo_baseline.csv"]
+    if command == "compare":
+        files.append(data / "demo_dog.csv")
+    if command == "leaderboard":
+        (tmp_path / "d" / "results").mkdir(parents=True)
+        (tmp_path / "d" / "truth.csv").write_bytes(files[0].read_bytes())
+        (tmp_path / "d" / "results" / "a.csv").write_bytes(files[1].read_bytes())
+        files = [tmp_path]
+    out = run(command, *files, "--report", tmp_path / "none" / "page.html")
+    assert out.returncode == 2 and "does not exist" in out.stderr and out.stdout == ""
+    out = run(command, *files, "--report", tmp_path / "page.html")
+    assert out.returncode == 0, out.stderr
+    first = (tmp_path / "page.html").read_bytes()
+    assert b"flatmetric " + command.encode() in first
+    run(command, *files, "--report", tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_bytes() == first
