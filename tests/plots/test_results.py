@@ -33,7 +33,7 @@ def axes_of() -> Any:
 @pytest.fixture(scope="module")
 def score() -> fm.Score:
     truth, pred = draw(np.random.default_rng(3), 50, 0.8, 25.0)
-    false = {"frame": [3, 8, 9], "x": [9e4, 8e4, 7e4], "y": [9e4, 8e4, 7e4]}
+    false: dict[str, Any] = {"frame": [3, 8, 9], "x": [9e4, 8e4, 7e4], "y": [9e4, 8e4, 7e4]}
     return fm.score(truth, {name: np.append(pred[name], false[name]) for name in false})
 
 
@@ -109,7 +109,7 @@ def test_bins_are_steps_of_their_values(score: fm.Score) -> None:
 def test_the_rendering_holds_all_points_and_marks(score: fm.Score, side: Literal["truth", "pred"], part: str) -> None:
     axes = rendering(axes_of(), score, side)
     table = score.compared.truth if side == "truth" else score.compared.pred
-    assert np.asarray(axes.images[0].get_array()).sum() == len(table)
+    assert np.asarray(axes.images[0].get_array()).sum() == pytest.approx(len(table))
     marks = len(np.asarray(axes.collections[0].get_offsets()))
     assert marks > 0 and f"{marks} {part}" in axes.get_title()
 

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _PIXELS = 400
+_BLUR_PIXELS = 1.0
 _MOST_MARKS = 2000
-_BRIGHTEST = 99.5  # percentile of the occupied pixels that is drawn white
+_BRIGHTEST = 98.0  # percentile of the pixels that hold light, drawn white
 
 
 def rendering(axes: Axes, score: Score, side: Literal["truth", "pred"]) -> Axes:
@@ -33,6 +34,8 @@ def rendering(axes: Axes, score: Score, side: Literal["truth", "pred"]) -> Axes:
     >>> axes.get_title()
     'truth, 1 missed'
     """
+    from scipy.ndimage import gaussian_filter
+
     compared, costs = score.compared, row_costs(score)
     truth, pred = rows_of(compared.truth, compared.truth_counts), rows_of(compared.pred, compared.pred_counts)
     x, y = np.concatenate([truth.x, pred.x]), np.concatenate([truth.y, pred.y])
@@ -41,7 +44,8 @@ def rendering(axes: Axes, score: Score, side: Literal["truth", "pred"]) -> Axes:
     image, _, _ = np.histogram2d(
         table.y, table.x, bins=_PIXELS, range=[[low[1], low[1] + size], [low[0], low[0] + size]]
     )
-    brightest = float(np.percentile(image[image > 0], _BRIGHTEST)) if image.any() else 1.0
+    image = gaussian_filter(image, _BLUR_PIXELS)
+    brightest = float(np.percentile(image[image > 0.01], _BRIGHTEST)) if image.any() else 1.0
     axes.imshow(
         image,
         cmap="gray",
