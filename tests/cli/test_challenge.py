@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -52,7 +54,7 @@ def test_everything_is_simulated_run_scored_ranked_and_drawn(done: Path) -> None
     )
     (row,) = [r for r in content["metrics"] if (r["dataset"], r["program"]) == ("ER1.N3.LD", "baseline-2")]
     assert row["flat_metric"] == pytest.approx(again.flat_metric.value, rel=1e-12)
-    assert "Too few participants to say" in (done / "printed").read_text()
+    assert "over all data sets together" in (done / "printed").read_text()
 
 
 def test_participants_that_fail_are_rows_with_their_reason(done: Path) -> None:
@@ -143,3 +145,34 @@ def test_wrong_options_are_one_sentence(tmp_path: Path, arguments: tuple[str, ..
     out = run("challenge", "run", "--out", tmp_path / "a", *arguments)
     assert out.returncode == 2 and sentence in out.stderr
     assert [line for line in out.stderr.splitlines() if line.startswith("flatmetric: ")] == out.stderr.splitlines()[-1:]
+
+
+def test_a_participant_is_stopped_with_its_children(tmp_path: Path) -> None:
+    mark = tmp_path / "alive"
+    script = tmp_path / "parent.sh"
+    script.write_text(f"(sleep 8; touch {mark}) &\nsleep 60\n")
+    options = ("--dataset", "MT4.N2.HD", "--frames", "2", "--participant", "baseline-1", "--time-limit", "4")
+    out = run("challenge", "run", "--out", tmp_path / "out", *options, "--program", f"parent=sh {script}")
+    assert out.returncode == 0 and "parent: stopped after 4 s" in out.stdout
+    time.sleep(6)
+    assert not mark.exists()
+
+
+def test_a_run_that_is_stopped_ends_its_participants(tmp_path: Path) -> None:
+    mark = tmp_path / "alive"
+    options = ["--dataset", "MT4.N2.HD", "--frames", "2", "--program", f"slow=sh -c 'sleep 12; touch {mark}'"]
+    command = [sys.executable, "-m", "flatmetric", "challenge", "run", "--out", str(tmp_path / "out"), *options]
+    process = subprocess.Popen([*command, "--participant", "baseline-1"], stdout=subprocess.DEVNULL)
+    time.sleep(8)
+    process.terminate()
+    assert process.wait(timeout=10) == 143
+    time.sleep(8)
+    assert not mark.exists()
+
+
+def test_participants_that_all_fail_leave_a_board_of_reasons(tmp_path: Path) -> None:
+    options = ("--dataset", "MT4.N2.HD", "--frames", "2", "--participant", "log-1", "--time-limit", "0.01")
+    out = run("challenge", "run", "--out", tmp_path, *options)
+    assert out.returncode == 0, out.stderr
+    assert "MT4.N2.HD, log-1: stopped after 0.01 s" in out.stdout and "nothing to draw" in out.stdout
+    assert (tmp_path / "challenge.html").exists()

@@ -58,6 +58,8 @@ def test_the_lead_tells_the_two_cases_apart() -> None:
         ),
         ([Lead("a", -0.4, (-0.6, -0.1))], "in 0 of 1 data sets (surely in 0): the claim does not hold."),
         ([Lead("a", None, None)], "Too few participants"),
+        ([Lead("all", 0.5, (0.2, 0.7))], "over all data sets together: surely: the claim holds."),
+        ([Lead("all", -0.5, (-0.7, -0.2))], "over all data sets together: no: the claim does not hold."),
     ],
 )
 def test_the_verdict_says_what_the_numbers_say(found: list[Lead], words: str) -> None:

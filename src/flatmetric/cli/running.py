@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import dataclasses
 import io
@@ -9,6 +10,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -59,7 +61,7 @@ def chosen_programs(names: list[str], commands: list[str]) -> list[Program]:
     programs = [Program(name, (*localize, name)) for name in names]
     for text in commands:
         name, equals, command = text.partition("=")
-        if not equals or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name) or not command.strip():
+        if not equals or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name) or not command.strip():
             raise InputError(f"--program is {text!r}; give a name and a command, as mine='mine.py {{stack}} {{out}}'")
         programs.append(Program(name, tuple(shlex.split(command))))
     for one in programs:
@@ -85,11 +87,17 @@ def run_all(
         make_folder(folder / "results")
         make_folder(folder / "runs")
     runs: list[Run] = []
+    runner = _Runner(time_limit)
     with ThreadPoolExecutor(workers) as pool, progress_bar("localizing") as progress:
-        for done in pool.map(lambda work: _run_one(work[0], work[1], time_limit), todo):
-            runs.append(done)
-            if progress is not None:
-                progress(len(runs), len(todo))
+        try:
+            for done in pool.map(lambda work: runner.run(work[0], work[1]), todo):
+                runs.append(done)
+                if progress is not None:
+                    progress(len(runs), len(todo))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            runner.stop()
+            raise
     return runs
 
 
@@ -102,50 +110,72 @@ def _stored(path: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def _run_one(folder: Path, program: Program, time_limit: float) -> Run:
-    result, record = folder / "results" / f"{program.name}.csv", folder / "runs" / f"{program.name}.json"
-    made_by = {"command": list(program.command[1:]), "version": __version__}
-    before = _stored(record)
-    if result.is_file() and before.items() >= made_by.items():
-        return Run(folder.name, program.name, float(before["seconds"]), None)
-    unfinished = folder / "runs" / f"{program.name}.csv"
-    places = {"{stack}": str((folder / STACK).resolve()), "{out}": str(unfinished.resolve())}
-    command = [places.get(part, part) for part in program.command]
-    start = time.monotonic()
-    reason = _failure(command, unfinished, time_limit)
-    seconds = time.monotonic() - start
-    if reason is None:
-        unfinished.replace(result)
-        write_json(made_by | {"seconds": round(seconds, 3)}, str(record))
-    else:
-        unfinished.unlink(missing_ok=True)
-        result.unlink(missing_ok=True)
-    return Run(folder.name, program.name, seconds, reason)
+class _Runner:
+    """Runs participants, each in a session of its own, so that it can be stopped with all its children."""
+
+    def __init__(self, time_limit: float) -> None:
+        self._time_limit = time_limit
+        self._running: set[subprocess.Popen[bytes]] = set()
+
+    def stop(self) -> None:
+        """End all that run now."""
+        for process in tuple(self._running):
+            _end(process)
+
+    def run(self, folder: Path, program: Program) -> Run:
+        """One participant on one data set; its result appears whole, with a record of how it was made."""
+        result, record = folder / "results" / f"{program.name}.csv", folder / "runs" / f"{program.name}.json"
+        made_by = {"command": list(program.command[1:]), "version": __version__}
+        before = _stored(record)
+        if result.is_file() and before.items() >= made_by.items():
+            return Run(folder.name, program.name, float(before["seconds"]), None)
+        unfinished = folder / "runs" / f"{program.name}.csv"
+        places = {"{stack}": str((folder / STACK).resolve()), "{out}": str(unfinished.resolve())}
+        start = time.monotonic()
+        reason = self._failure([places.get(part, part) for part in program.command], unfinished)
+        seconds = time.monotonic() - start
+        if reason is None:
+            unfinished.replace(result)
+            write_json(made_by | {"seconds": round(seconds, 3)}, str(record))
+        else:
+            unfinished.unlink(missing_ok=True)
+            result.unlink(missing_ok=True)
+        return Run(folder.name, program.name, seconds, reason)
+
+    def _failure(self, command: list[str], result: Path) -> str | None:
+        """Run a command; why it gave no result, or None."""
+        one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                env=os.environ | one_thread,
+                start_new_session=True,
+            )
+        except OSError as error:
+            return f"could not be started, {error.strerror or error}"
+        self._running.add(process)
+        try:
+            _, said = process.communicate(timeout=self._time_limit)
+        except subprocess.TimeoutExpired:
+            return f"stopped after {self._time_limit:g} s"
+        finally:
+            _end(process)
+            self._running.discard(process)
+        if process.returncode != 0:
+            words = said.decode(errors="replace").strip().splitlines()
+            last = f": {words[-1].removeprefix('flatmetric: ')}" if words else ""
+            return f"ended with code {process.returncode}{last}"
+        return None if result.is_file() else "ended without writing its result"
 
 
-def _failure(command: list[str], result: Path, time_limit: float) -> str | None:
-    """Run a command; why it gave no result, or None."""
-    one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            timeout=time_limit,
-            env=os.environ | one_thread,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return f"stopped after {time_limit:g} s"
-    except OSError as error:
-        return f"could not be started, {error.strerror or error}"
-    if done.returncode != 0:
-        words = done.stderr.decode(errors="replace").strip().splitlines()
-        return f"ended with code {done.returncode}" + (f": {words[-1].removeprefix('flatmetric: ')}" if words else "")
-    if not result.is_file():
-        return "ended without writing its result"
-    return None
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process and whatever it started."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def runs_csv(runs: list[Run]) -> str:

@@ -14,7 +14,7 @@ from flatmetric.localizers import baseline, photutils, picasso, skimage, trackpy
 from flatmetric.localizers.found import Localizer, Settings
 from flatmetric.stacks import Stack
 
-_FRAMES_AT_ONCE = 200
+_PIXELS_AT_ONCE = 1_000_000  # read and searched together: it bounds the memory
 _EXTRA = "pip install 'flatmetric[localizers]'"
 
 
@@ -173,7 +173,7 @@ def localize(
     """
     run = METHODS[chosen.method].run
     columns: list[tuple[np.ndarray, ...]] = []
-    for first, counts in stack.blocks(_FRAMES_AT_ONCE):
+    for first, counts in stack.blocks(max(1, _PIXELS_AT_ONCE // (stack.height * stack.width))):
         found = run((counts.astype(np.float64) - offset) * photons_per_count, chosen.settings)
         columns.append((found.image + first, found.x, found.y, found.photons))
         if progress is not None:

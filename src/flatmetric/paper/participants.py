@@ -123,10 +123,10 @@ def verdict(found: Sequence[Lead]) -> str:
     ahead = sum(lead.difference is not None and lead.difference > 0 for lead in told)
     surely = sum(lead.interval is not None and lead.interval[0] > 0 for lead in told)
     words = "does not hold" if not ahead else "holds" if ahead == len(told) else "holds in part"
-    return (
-        f"The Flat Metric follows efficiency more closely than RMSMD in {ahead} of {len(told)} data sets "
-        f"(surely in {surely}): the claim {words}."
-    )
+    where = f"in {ahead} of {len(told)} data sets (surely in {surely})"
+    if told[0].dataset == ALL:
+        where = f"over all data sets together: {'no' if not ahead else 'surely' if surely else 'perhaps'}"
+    return f"The Flat Metric follows efficiency more closely than RMSMD {where}: the claim {words}."
 
 
 def draw(entries: Sequence[Entry], metric: str) -> Figure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,6 +43,8 @@ class Dataset:
     camera: Camera = field(default_factory=Camera)
 
     def __post_init__(self) -> None:
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", self.name):
+            raise InputError(f"name is {self.name!r}; give letters, digits, dots, dashes: it names a folder")
         if self.structure not in STRUCTURES:
             raise InputError(f"structure is {self.structure!r}; give one of {', '.join(STRUCTURES)}")
         for name, least, most in (("frames", 1, 10_000_000), ("pixels", 8, 2048)):
