@@ -15,6 +15,7 @@
 
 #include "curve.hpp"
 #include "frames.hpp"
+#include "magnitude.hpp"
 #include "matching.hpp"
 #include "nearest.hpp"
 #include "number_table.hpp"
@@ -195,6 +196,10 @@ NB_MODULE(_core, m) {
         .value("automatic", Method::automatic)
         .value("shortest_paths", Method::shortest_paths)
         .value("simplex", Method::simplex);
+    m.def(
+        "all_within",
+        [](const Coords& numbers, double limit) { return all_within(numbers.data(), numbers.size(), limit); },
+        nb::arg("numbers"), nb::arg("limit"), "Whether all numbers are finite and at most `limit` in size.");
     m.def("solve", &solve, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_mass").none(), nb::arg("pred_mass").none(),
           nb::arg("truth_frame").none(), nb::arg("pred_frame").none(), nb::arg("lam"), nb::arg("divisor"), nb::arg("method"), nb::arg("threads"),
           "Flat Metric of every frame: parts, plan and potentials, for masses as given (None: 1), all divided by `divisor`.");

@@ -1,13 +1,17 @@
 #pragma once
 
+#include <cstddef>
+#include <limits>
 #include <memory>
 #include <new>
 #include <utility>
 #include <vector>
 
+#include "recycled.hpp"
+
 namespace flatmetric {
 
-// An allocator that leaves numbers unset: the first to touch the memory is the thread that fills it.
+// An allocator that leaves numbers unset, and takes memory that an earlier column gave back.
 template <class T>
 struct Unset : std::allocator<T> {
     Unset() = default;
@@ -17,6 +21,11 @@ struct Unset : std::allocator<T> {
     struct rebind {
         using other = Unset<U>;
     };
+    T* allocate(std::size_t count) {
+        if (count > std::numeric_limits<std::size_t>::max() / sizeof(T) / 2) throw std::bad_array_new_length();
+        return static_cast<T*>(Recycled::shared().take(count * sizeof(T)));
+    }
+    void deallocate(T* at, std::size_t count) noexcept { Recycled::shared().give(at, count * sizeof(T)); }
     template <class U>
     void construct(U* at) noexcept {
         ::new (static_cast<void*>(at)) U;

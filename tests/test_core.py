@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import flatmetric as fm
 from flatmetric import _core
 from tests import oracles
 from tests.problems import Array, Problem
@@ -50,3 +51,27 @@ def test_both_methods_agree_on_either_side_of_the_boundary() -> None:
             assert solve(truth, pred, lam, method)[0] == pytest.approx(by_rule, rel=1e-12)
         choices.append(by_simplex)
     assert choices == sorted(choices) and choices[0] != choices[-1]
+
+
+@pytest.mark.parametrize("value", [np.nan, -np.nan, np.inf, -np.inf, 1.0000001e100, -1.0000001e100])
+def test_numbers_beyond_a_limit_are_seen_wherever_they_stand(value: float) -> None:
+    for at in (0, 5, 11):
+        numbers = np.zeros((6, 2))
+        assert _core.all_within(numbers, 1e100)
+        numbers.flat[at] = value
+        assert not _core.all_within(numbers, 1e100)
+    assert _core.all_within(np.full((3, 1), -1e100), 1e100)
+    assert _core.all_within(np.empty((0, 0)), 1e100)
+
+
+def test_columns_that_are_kept_do_not_change_when_others_are_made() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.uniform(0, 1e5, (40_000, 2))
+    pred = truth + rng.normal(0, 20, truth.shape)
+    frames = np.repeat(np.arange(400), 100)
+    first = fm.flat_metric(truth, pred, lam=125, truth_frames=frames, pred_frames=frames)
+    kept = [first.truth_potential.copy(), first.pairs.distance.copy(), first.pairs.truth.copy()]
+    for k in range(5):  # memory of what is dropped here is used again, that of `first` is not
+        fm.flat_metric(truth + k, pred, lam=125, truth_frames=frames, pred_frames=frames)
+    for column, copy in zip((first.truth_potential, first.pairs.distance, first.pairs.truth), kept, strict=True):
+        np.testing.assert_array_equal(column, copy)

@@ -132,7 +132,8 @@ def _coordinates(value: Any, name: str) -> FloatArray:
             f"{name} has {len(array)} points; at most {_core.MAX_POINTS} fit one call, so split it by frames"
         )
     coordinates = _as_floats(array, name, what)
-    _refuse_beyond(coordinates, -LARGEST, LARGEST, name, f"coordinates must be finite and within {LARGEST:g} nm")
+    if not _core.all_within(coordinates, LARGEST):
+        _refuse_beyond(coordinates, -LARGEST, LARGEST, name, f"coordinates must be finite and within {LARGEST:g} nm")
     return coordinates
 
 
