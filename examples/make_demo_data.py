@@ -32,12 +32,18 @@ def main() -> None:
     camera = DATASET.camera
     with tempfile.TemporaryDirectory() as folder:
         stack = Path(folder) / "stack.ome.tif"
-        write_stack(stack, images(truth, DATASET, SEED), frames=80, pixels=64, pixel_size=100.0)
+        write_stack(
+            stack,
+            images(truth, DATASET, SEED),
+            frames=DATASET.frames,
+            pixels=DATASET.pixels,
+            pixel_size=DATASET.pixel_size,
+        )
         for name, method in PROGRAMS.items():
             found = localize(
                 open_stack(stack),
                 participant(method),
-                pixel_size=100.0,
+                pixel_size=DATASET.pixel_size,
                 offset=camera.offset,
                 photons_per_count=camera.photons_per_count,
             )

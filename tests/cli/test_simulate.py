@@ -106,6 +106,7 @@ def test_a_camera_that_is_not_known_is_a_warning(simulated: Path, tmp_path: Path
         (("--set", "threshold"), "--set is 'threshold'"),
         (("--set", "size=3"), "no setting 'size'"),
         (("--pixel-size", "0"), "--pixel-size is 0"),
+        (("--offset", "nan"), "--offset is nan"),
         (("--photons-per-count", "-1"), "--photons-per-count is -1"),
         (("--out", "/no/such/folder/a.csv"), "does not exist"),
         (("--out", "a.xyz"), "its suffix does not say"),

@@ -95,7 +95,7 @@ def test_the_centre_of_mass_is_cheaper_and_worse() -> None:
     noisy = rng.poisson(image, (300, 64, 64)).astype(np.float64)
     errors = []
     for fit in (1.0, 0.0):
-        found = localize(noisy, {**DEFAULTS, "threshold": 8.0, "fit": fit})
+        found = localize(noisy, {**DEFAULTS, "threshold": 8.0, "fitted": fit})
         assert len(np.unique(found.image)) == 300
         errors.append(np.sqrt(np.mean((100 * (found.x + 0.5) - 3233) ** 2 + (100 * (found.y + 0.5) - 3171) ** 2)))
     assert errors[0] < errors[1] < 60

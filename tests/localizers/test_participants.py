@@ -9,7 +9,7 @@ import pytest
 
 from flatmetric.errors import InputError
 from flatmetric.localizers import participants
-from flatmetric.localizers.found import image_by_image
+from flatmetric.localizers.found import image_by_image, usual
 from flatmetric.localizers.participants import METHODS, PARTICIPANTS, Method, localize, participant
 from flatmetric.simulation.camera import Camera
 from flatmetric.simulation.optics import Optics, spots
@@ -58,8 +58,21 @@ def test_bright_molecules_are_found_where_they_are(name: str, stack: Stack) -> N
 
 @pytest.mark.parametrize("name", INSTALLED)
 def test_dark_images_hold_nothing(name: str) -> None:
-    found = METHODS[name].run(np.full((2, 64, 64), 10.0), METHODS[name].defaults)
+    found = METHODS[name].run(np.full((2, 64, 64), 10.0), usual(METHODS[name].settings))
     assert len(found.x) == len(found.image) == 0
+
+
+def test_all_participants_keep_to_the_limits_of_their_settings() -> None:
+    for name, one in PARTICIPANTS.items():
+        assert participants.METHODS[one.method].settings.keys() == one.settings.keys()
+        for setting, value in one.settings.items():
+            assert METHODS[one.method].settings[setting].refuses(value) is None, name
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+def test_images_smaller_than_a_spot_hold_nothing(name: str) -> None:
+    found = METHODS[name].run(np.full((2, 3, 3), 10.0), usual(METHODS[name].settings))
+    assert len(found.x) == 0
 
 
 def test_settings_are_changed_by_name() -> None:
@@ -71,7 +84,12 @@ def test_settings_are_changed_by_name() -> None:
     [
         ("nothing", {}, "method is 'nothing'; give one of baseline, trackpy"),
         ("baseline", {"size": 3.0}, "baseline has no setting 'size'; it has threshold"),
-        ("baseline", {"threshold": -1.0}, "threshold is -1"),
+        ("baseline", {"threshold": -1.0}, "threshold is -1; give a number from 0 to 1e"),
+        ("baseline", {"sigma": 0.0}, "sigma is 0"),
+        ("baseline", {"box": 1e8}, "box is 1e"),
+        ("trackpy", {"diameter": 4.0}, "diameter is 4; give an odd number from 3 to 63"),
+        ("daofind-psf", {"box": 4.0}, "box is 4"),
+        ("daofind", {"fwhm": 0.0}, "fwhm is 0"),
         ("baseline", {"threshold": float("nan")}, "threshold is nan"),
     ],
 )
@@ -81,7 +99,7 @@ def test_wrong_names_are_refused(name: str, changes: dict[str, float], sentence:
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    absent = Method(METHODS["trackpy"].run, METHODS["trackpy"].defaults, "no_such_package")
+    absent = Method(METHODS["trackpy"].run, METHODS["trackpy"].settings, "no_such_package")
     monkeypatch.setitem(participants.METHODS, "trackpy", absent)
     with pytest.raises(
         InputError, match=r"needs the package no_such_package, .* pip install 'flatmetric\[localizers\]'"

@@ -53,11 +53,12 @@ def test_a_molecule_that_blinks_twice_in_a_frame_is_there_once() -> None:
     np.testing.assert_allclose(seen.fraction, [1, 1, 0.35, 1])
 
 
-def test_the_number_of_shining_molecules_is_steady_from_the_first_frame_to_the_last() -> None:
+@pytest.mark.parametrize("physics", [PHYSICS, Photophysics(2.0, 0.5, 3.0), Photophysics(0.2, 0.1, 6.0)])
+def test_the_number_of_shining_molecules_is_steady_from_the_first_frame_to_the_last(physics: Photophysics) -> None:
     rng = np.random.default_rng(2)
-    expected, begin = molecules_needed(500.0, 400, PHYSICS)
+    expected, begin = molecules_needed(500.0, 400, physics)
     activated = rng.uniform(begin, 400, round(expected))
-    seen = on_fractions(stays_on(activated, PHYSICS, rng), 400)
+    seen = on_fractions(stays_on(activated, physics, rng), 400)
     counts = np.bincount(seen.frame, minlength=401)[1:]
     for part in (counts[:100], counts[100:300], counts[300:]):
         assert abs(part.mean() - 500) < 25

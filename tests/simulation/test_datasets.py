@@ -62,8 +62,9 @@ def test_a_file_defines_a_data_set(tmp_path: Path) -> None:
     ("change", "sentence"),
     [
         (("frames = 12", "frames = 0"), "frames is 0"),
+        (("frames = 12", "frames = 12\npixel_size = 0.1"), "give a field of 500 to"),
         (("frames = 12", 'frames = 12\nname = "../x"'), "name is '../x'"),
-        (("frames = 12", "frames = 1.5"), "frames is 1.5; give a number"),
+        (("frames = 12", "frames = 1.5"), "frames is 1.5; give a whole number"),
         (("frames = 12", "frames = true"), "frames is True"),
         (("frames = 12\n", ""), "lacks frames"),
         (('"microtubules"', '"nuclei"'), "structure is 'nuclei'"),

@@ -60,6 +60,8 @@ def run(
     """Simulate the data sets, run all participants, score them, rank them, and draw the paper's Figures 1c and 4."""
     from flatmetric.report.board_page import board_page
 
+    if seed < 0:
+        raise InputError(f"seed is {seed}; give a whole number from 0")
     chosen = rules.rules_from_flags(protocol, dim=dim, photon_quantile=photon_quantile)
     workers = thread_count(threads)
     scoring = Rules(lam, chosen, reading.options_from_flags(), RESAMPLES, 0, workers)

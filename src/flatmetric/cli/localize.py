@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -79,9 +80,12 @@ def _camera(
             f"{offset or 0:g}; give --offset and --photons-per-count"
         )
     photons_per_count = 1.0 if photons_per_count is None else photons_per_count
+    offset = 0.0 if offset is None else offset
+    if not math.isfinite(offset):
+        raise InputError(f"--offset is {offset}; give a number of counts")
     if not 0 < photons_per_count < 1e6:
         raise InputError(f"--photons-per-count is {photons_per_count}; give a number above 0")
-    return {"pixel_size": pixel_size, "offset": offset or 0.0, "photons_per_count": photons_per_count}
+    return {"pixel_size": pixel_size, "offset": offset, "photons_per_count": photons_per_count}
 
 
 def _simulated_camera(path: Path) -> dict[str, float]:

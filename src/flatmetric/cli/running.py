@@ -79,9 +79,10 @@ def run_all(
         wanted = parameters(dataset, seed + at)
         if _stored(folder / PARAMETERS).items() >= json.loads(json.dumps(wanted)).items():
             continue
-        for path in [*folder.glob("results/*"), *folder.glob("runs/*")]:
-            path.unlink()
         simulate_into(folder, dataset, seed + at)
+        for record in folder.glob("runs/*.json"):  # results on the images of before
+            (folder / "results" / f"{record.stem}.csv").unlink(missing_ok=True)
+            record.unlink()
     todo = [(out / dataset.name, one) for dataset in datasets for one in programs]
     for folder, _ in todo:
         make_folder(folder / "results")
@@ -125,7 +126,8 @@ class _Runner:
     def run(self, folder: Path, program: Program) -> Run:
         """One participant on one data set; its result appears whole, with a record of how it was made."""
         result, record = folder / "results" / f"{program.name}.csv", folder / "runs" / f"{program.name}.json"
-        made_by = {"command": list(program.command[1:]), "version": __version__}
+        own = program.command[0] == sys.executable  # which may lie elsewhere the next time
+        made_by = {"command": list(program.command[1 if own else 0 :]), "version": __version__}
         before = _stored(record)
         if result.is_file() and before.items() >= made_by.items():
             return Run(folder.name, program.name, float(before["seconds"]), None)

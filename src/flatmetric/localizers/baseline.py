@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from flatmetric.localizers.found import Found, Settings
+from flatmetric.localizers.found import Found, Setting, Settings, usual
 from flatmetric.result import BoolArray, FloatArray, IntArray
 
-DEFAULTS = {"threshold": 4.0, "box": 7.0, "sigma": 1.2, "widest": 2.6, "fit": 1.0}
-"""Threshold in units of the noise of the filtered image; side of the fitted square, expected and largest width of a
-spot, in pixels; and whether to fit at all (0: the centre of mass)."""
+SETTINGS = {
+    "threshold": Setting(4.0, 0.0, 1e6),  # in units of the noise of the filtered image
+    "box": Setting(7.0, 3.0, 63.0, odd=True),  # side of the fitted square, pixels
+    "sigma": Setting(1.2, 0.3, 20.0),  # expected width of a spot, pixels
+    "widest": Setting(2.6, 0.3, 60.0),  # largest width that is believed, pixels
+    "fitted": Setting(1.0, 0.0, 1.0),  # 0: the centre of mass instead of a fit
+}
+DEFAULTS = usual(SETTINGS)
 
 _STEPS = 30
 _SPOTS_AT_ONCE = 4000
@@ -29,13 +34,13 @@ def localize(images: FloatArray, settings: Settings) -> Found:
     >>> image = 10 + spots(molecule, np.array([4000.0]), Optics(), pixels=64, pixel_size=100.0)
     >>> noisy = np.random.default_rng(0).poisson(image)[None].astype(float)
     >>> found = localize(noisy, DEFAULTS)
-    >>> len(found.x), abs(found.x[0] - 31.6) < 0.1, abs(found.photons[0] - 4000) < 300
+    >>> len(found.x), bool(abs(found.x[0] - 31.6) < 0.1), bool(abs(found.photons[0] - 4000) < 300)
     (1, True, True)
     """
     half = int(settings["box"]) // 2
     image, row, column = find_maxima(images, settings["sigma"], settings["threshold"], half)
     boxes = _cut(images, image, row, column, half)
-    if settings["fit"]:
+    if settings["fitted"]:
         x, y, photons, good = fit_gaussians(boxes, settings["sigma"], settings["widest"])
     else:
         x, y, photons = _centres_of_mass(boxes)

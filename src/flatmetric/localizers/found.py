@@ -12,6 +12,40 @@ from flatmetric.result import BoolArray, FloatArray, IntArray
 Settings = Mapping[str, float]
 
 
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """The usual value of a setting and its limits, both included; an odd one is a side of a square around a pixel."""
+
+    usual: float
+    least: float
+    most: float
+    odd: bool = False
+
+    def refuses(self, value: float) -> str | None:
+        """What is wrong with a value, or None.
+
+        Examples
+        --------
+        >>> Setting(7, 3, 31, odd=True).refuses(4), Setting(7, 3, 31, odd=True).refuses(5)
+        ('give an odd number from 3 to 31', None)
+        """
+        fits = self.least <= value <= self.most and (not self.odd or value % 2 == 1)
+        return (
+            None if fits else f"give {'an odd number' if self.odd else 'a number'} from {self.least:g} to {self.most:g}"
+        )
+
+
+def usual(settings: Mapping[str, Setting]) -> dict[str, float]:
+    """Every setting at its usual value.
+
+    Examples
+    --------
+    >>> usual({"box": Setting(7, 3, 31, odd=True)})
+    {'box': 7}
+    """
+    return {name: setting.usual for name, setting in settings.items()}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
     """Spots in a block of images: which image (from 0), the place in pixels, and photons; one value for each.

@@ -11,7 +11,7 @@ import numpy as np
 from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations, Provenance
 from flatmetric.localizers import baseline, photutils, picasso, skimage, trackpy
-from flatmetric.localizers.found import Localizer, Settings
+from flatmetric.localizers.found import Localizer, Setting, Settings, usual
 from flatmetric.stacks import Stack
 
 _PIXELS_AT_ONCE = 1_000_000  # read and searched together: it bounds the memory
@@ -20,10 +20,10 @@ _EXTRA = "pip install 'flatmetric[localizers]'"
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A localizer: what it runs, the package that it needs and how to get that, and its settings."""
+    """A localizer: what it runs, its settings, the package that it needs and how to get that."""
 
     run: Localizer
-    defaults: Settings
+    settings: Mapping[str, Setting]
     package: str | None = None
     install: str = _EXTRA
 
@@ -34,14 +34,14 @@ class Method:
 
 
 METHODS: dict[str, Method] = {
-    "baseline": Method(baseline.localize, baseline.DEFAULTS),
-    "trackpy": Method(trackpy.localize, trackpy.DEFAULTS, "trackpy"),
-    "daofind": Method(photutils.localize, photutils.DEFAULTS, "photutils"),
-    "daofind-psf": Method(photutils.localize_psf, photutils.DEFAULTS_PSF, "photutils"),
-    "log": Method(skimage.localize_log, skimage.DEFAULTS, "skimage"),
-    "dog": Method(skimage.localize_dog, skimage.DEFAULTS, "skimage"),
-    "picasso-lq": Method(picasso.localize_lq, picasso.DEFAULTS, "picasso", "pip install picassosr"),
-    "picasso-mle": Method(picasso.localize_mle, picasso.DEFAULTS, "picasso", "pip install picassosr"),
+    "baseline": Method(baseline.localize, baseline.SETTINGS),
+    "trackpy": Method(trackpy.localize, trackpy.SETTINGS, "trackpy"),
+    "daofind": Method(photutils.localize, photutils.SETTINGS, "photutils"),
+    "daofind-psf": Method(photutils.localize_psf, photutils.SETTINGS_PSF, "photutils"),
+    "log": Method(skimage.localize_log, skimage.SETTINGS, "skimage"),
+    "dog": Method(skimage.localize_dog, skimage.SETTINGS, "skimage"),
+    "picasso-lq": Method(picasso.localize_lq, picasso.SETTINGS, "picasso", "pip install picassosr"),
+    "picasso-mle": Method(picasso.localize_mle, picasso.SETTINGS, "picasso", "pip install picassosr"),
 }
 
 # Each list is ordered from sensitive to strict, then by other settings; a name is the method's and its number, from 1.
@@ -52,7 +52,7 @@ _VARIANTS: dict[str, list[Mapping[str, float]]] = {
         {"threshold": 5.5},
         {"threshold": 8.0},
         {"threshold": 4.0, "box": 5.0},
-        {"threshold": 4.0, "fit": 0.0},
+        {"threshold": 4.0, "fitted": 0.0},
     ],
     "trackpy": [
         {"diameter": 5.0, "minmass": 60.0},
@@ -74,7 +74,7 @@ _VARIANTS: dict[str, list[Mapping[str, float]]] = {
         {"threshold": 2.5},
         {"threshold": 4.0},
         {"threshold": 6.0},
-        {"threshold": 4.0, "fit": 7.0},
+        {"threshold": 4.0, "box": 7.0},
     ],
     "log": [
         {"threshold": 0.15},
@@ -116,7 +116,7 @@ class Participant:
 
 
 PARTICIPANTS: dict[str, Participant] = {
-    f"{name}-{number}": Participant(name, {**METHODS[name].defaults, **variant})
+    f"{name}-{number}": Participant(name, {**usual(METHODS[name].settings), **variant})
     for name, variants in _VARIANTS.items()
     for number, variant in enumerate(variants, start=1)
 }
@@ -133,14 +133,15 @@ def participant(name: str, changes: Mapping[str, float] | None = None) -> Partic
     if name in PARTICIPANTS:
         chosen = PARTICIPANTS[name]
     elif name in METHODS:
-        chosen = Participant(name, METHODS[name].defaults)
+        chosen = Participant(name, usual(METHODS[name].settings))
     else:
         raise InputError(f"method is {name!r}; give one of {', '.join(METHODS)}, or one of its variants, as baseline-1")
     for setting, value in (changes or {}).items():
         if setting not in chosen.settings:
             raise InputError(f"{name} has no setting {setting!r}; it has {', '.join(chosen.settings)}")
-        if not 0 <= value < 1e9:
-            raise InputError(f"{setting} is {value}; give a number from 0")
+        wrong = METHODS[chosen.method].settings[setting].refuses(value)
+        if wrong is not None:
+            raise InputError(f"{setting} is {value:g}; {wrong}")
     method = METHODS[chosen.method]
     if not method.available:
         raise InputError(f"{name} needs the package {method.package}, which is not installed; {method.install}")

@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from flatmetric.localizers.found import Found, Settings, image_by_image, inside
+from flatmetric.localizers.found import Found, Setting, Settings, image_by_image, inside
 from flatmetric.result import FloatArray
 
-DEFAULTS = {"threshold": 4.0, "fwhm": 2.8}
-"""Threshold in units of the noise (standard deviation after clipping), and the width of a spot in pixels."""
-
-DEFAULTS_PSF = {**DEFAULTS, "fit": 5.0}
-"""As `DEFAULTS`, and the side of the fitted square in pixels."""
-
-_PER_FWHM = 1 / (2 * np.sqrt(2 * np.log(2)))
+SETTINGS = {
+    "threshold": Setting(4.0, 0.01, 1e6),  # in units of the noise: the standard deviation after clipping
+    "fwhm": Setting(2.8, 0.5, 50.0),  # width of a spot, pixels
+}
+SETTINGS_PSF = {**SETTINGS, "box": Setting(5.0, 3.0, 63.0, odd=True)}  # and the side of the fitted square, pixels
 
 
 def localize(images: FloatArray, settings: Settings) -> Found:
@@ -41,7 +39,7 @@ def localize_psf(images: FloatArray, settings: Settings) -> Found:
         model = CircularGaussianPRF(fwhm=settings["fwhm"])
         model.fwhm.fixed = False
         photometry = PSFPhotometry(
-            model, int(settings["fit"]), finder=finder, aperture_radius=settings["fwhm"], progress_bar=False
+            model, int(settings["box"]), finder=finder, aperture_radius=settings["fwhm"], progress_bar=False
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about images in which nothing is found, and single fits

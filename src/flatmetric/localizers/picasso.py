@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from flatmetric.localizers.found import Found, Settings, inside
+from flatmetric.localizers.found import Found, Setting, Settings, inside
 from flatmetric.result import FloatArray
 
-DEFAULTS = {"min_net_gradient": 400.0, "box": 7.0}
-"""Least net gradient in photons, and the side of the fitted square in pixels."""
+SETTINGS = {
+    "min_net_gradient": Setting(400.0, 0.0, 1e9),  # photons
+    "box": Setting(7.0, 3.0, 63.0, odd=True),  # side of the fitted square, pixels
+}
 
 _PHOTONS = {"Baseline": 0.0, "Sensitivity": 1.0, "Gain": 1.0, "Qe": 1.0}  # the images are in photons already
 

@@ -6,11 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from flatmetric.localizers.found import Found, Settings, image_by_image
+from flatmetric.localizers.found import Found, Setting, Settings, image_by_image
 from flatmetric.result import FloatArray
 
-DEFAULTS = {"threshold": 0.15, "min_sigma": 1.0, "max_sigma": 2.5, "overlap": 0.5}
-"""Threshold as a part of the strongest response in the image, widths in pixels, how far blobs may overlap (0 to 1)."""
+SETTINGS = {
+    "threshold": Setting(0.15, 0.0, 1.0),  # as a part of the strongest response in the image
+    "min_sigma": Setting(1.0, 0.3, 20.0),  # least width of a spot, pixels
+    "max_sigma": Setting(2.5, 0.3, 20.0),  # largest width of a spot, pixels
+    "overlap": Setting(0.5, 0.0, 1.0),  # how far two spots may overlap
+}
 
 
 def localize_log(images: FloatArray, settings: Settings) -> Found:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import warnings
 
-from flatmetric.localizers.found import Found, Settings, image_by_image
+from flatmetric.localizers.found import Found, Setting, Settings, image_by_image, usual
 from flatmetric.result import FloatArray
 
-DEFAULTS = {"diameter": 5.0, "minmass": 150.0, "separation": 4.0}
-"""Size of a spot and least distance of two in pixels, and the least mass in photons."""
+SETTINGS = {
+    "diameter": Setting(5.0, 3.0, 63.0, odd=True),  # size of a spot, pixels
+    "minmass": Setting(150.0, 0.0, 1e9),  # least mass of a spot, photons
+    "separation": Setting(4.0, 0.5, 100.0),  # least distance of two spots, pixels
+}
+DEFAULTS = usual(SETTINGS)
 
 
 def localize(images: FloatArray, settings: Settings) -> Found:

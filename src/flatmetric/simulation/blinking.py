@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,12 +29,18 @@ class Photophysics:
         for name, least in (("on_time", 0.0), ("dark_time", 0.0), ("blinks", 1.0)):
             value = getattr(self, name)
             if not least <= value < 1e6 or (name != "blinks" and value == 0):
-                raise InputError(f"{name} is {value}; give a number {'from 1' if name == 'blinks' else 'above 0'}")
+                least_words = "from 1" if name == "blinks" else "above 0"
+                raise InputError(f"{name} is {value}; give a number {least_words} and below 1e6")
 
     @property
     def frames_on(self) -> float:
-        """In how many frames a molecule is seen, on average: a stay of length t touches t + 1 frames."""
-        return self.blinks * (self.on_time + 1)
+        """In how many frames a molecule is seen, on average.
+
+        A stay of length t touches t + 1 frames; one frame is counted twice where the next stay begins in the frame in
+        which the last one ended, which a dark time within a frame does with probability 1 - its mean part of a frame.
+        """
+        again_in_the_frame = 1 - self.dark_time * -math.expm1(-1 / self.dark_time)
+        return self.blinks * (self.on_time + 1) - (self.blinks - 1) * again_in_the_frame
 
     @property
     def lifetime(self) -> float:
@@ -64,8 +71,9 @@ def molecules_needed(per_frame: float, frames: int, physics: Photophysics) -> tu
 
     Examples
     --------
-    >>> molecules_needed(9.0, 100, Photophysics(on_time=2, dark_time=20, blinks=3))
-    (468.0, -368.0)
+    >>> needed, begin = molecules_needed(9.0, 100, Photophysics(on_time=2, dark_time=20, blinks=3))
+    >>> round(needed, 1), begin
+    (470.6, -368.0)
     """
     begin = -_LIFETIMES_BEFORE * physics.lifetime
     return per_frame / physics.frames_on * (frames - begin), begin

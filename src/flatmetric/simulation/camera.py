@@ -32,10 +32,10 @@ class Camera:
             raise InputError(f"quantum_efficiency is {self.quantum_efficiency}; give a number above 0, up to 1")
         for name in ("gain", "electrons_per_count"):
             if not 0 < getattr(self, name) < 1e6:
-                raise InputError(f"{name} is {getattr(self, name)}; give a number above 0")
+                raise InputError(f"{name} is {getattr(self, name)}; give a number above 0 and below 1e6")
         for name in ("spurious", "readout", "offset"):
             if not 0 <= getattr(self, name) < 1e6:
-                raise InputError(f"{name} is {getattr(self, name)}; give a number from 0")
+                raise InputError(f"{name} is {getattr(self, name)}; give a number from 0 and below 1e6")
 
     @property
     def photons_per_count(self) -> float:

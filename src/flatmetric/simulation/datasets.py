@@ -18,6 +18,7 @@ from flatmetric.simulation.structures import STRUCTURES
 ASTIGMATISM_NM = 250.0
 MODALITIES = ("2D", "AS")
 _MOST_MOLECULES_PER_FRAME = 100_000
+_LEAST_WIDTH_NM, _MOST_WIDTH_NM = 500.0, 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +56,16 @@ class Dataset:
             self._check_number(name, positive)
         for name in ("background", "photons_spread"):
             self._check_number(name, False)
+        if not _LEAST_WIDTH_NM <= self.width <= _MOST_WIDTH_NM:
+            limits = f"{_LEAST_WIDTH_NM:g} to {_MOST_WIDTH_NM:g} nm"
+            raise InputError(f"pixels x pixel_size is {self.width:g} nm; give a field of {limits}")
         if self.per_frame > _MOST_MOLECULES_PER_FRAME:
             raise InputError(f"density is {self.density:g}: {self.per_frame:.0f} molecules in a frame; give less")
 
     def _check_number(self, name: str, positive: bool) -> None:
         value = getattr(self, name)
         if not isinstance(value, (int, float)) or not (0 < value < 1e9 or (value == 0 and not positive)):
-            raise InputError(f"{name} is {value}; give a number {'above 0' if positive else 'from 0'}")
+            raise InputError(f"{name} is {value}; give a number {'above 0' if positive else 'from 0'} and below 1e9")
 
     @property
     def width(self) -> float:
@@ -154,6 +158,13 @@ def _from_file(path: Path) -> Dataset:
     return built
 
 
+_KINDS: dict[str, tuple[tuple[type, ...], str]] = {
+    "str": ((str,), "a text"),
+    "int": ((int,), "a whole number"),
+    "float": ((int, float), "a number"),
+}
+
+
 def _built(kind: type, content: Any, where: str) -> Any:
     """A dataclass from a table of the file; names that it lacks or has not are told."""
     if not isinstance(content, dict):
@@ -162,11 +173,9 @@ def _built(kind: type, content: Any, where: str) -> Any:
     for name, value in content.items():
         if name not in fields:
             raise InputError(f"{where}: has {name!r}, which is not known; it may have {', '.join(fields)}")
-        wanted = fields[name].type
-        if (wanted == "float" and (isinstance(value, bool) or not isinstance(value, (int, float)))) or (
-            wanted in ("str", "int") and type(value).__name__ != wanted
-        ):
-            raise InputError(f"{where}: {name} is {value!r}; give a {'text' if wanted == 'str' else 'number'}")
+        kind_of = _KINDS.get(str(fields[name].type))
+        if kind_of is not None and (isinstance(value, bool) or not isinstance(value, kind_of[0])):
+            raise InputError(f"{where}: {name} is {value!r}; give {kind_of[1]}")
     needed = dataclasses.MISSING
     missing = [n for n, f in fields.items() if n not in content and f.default is needed and f.default_factory is needed]
     if missing:

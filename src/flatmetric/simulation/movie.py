@@ -13,7 +13,6 @@ from flatmetric.simulation.datasets import Dataset
 from flatmetric.simulation.optics import spots
 from flatmetric.simulation.structures import STRUCTURES, label
 
-_PIXELS_AT_ONCE = 409_600  # drawn together, from one random stream: 100 frames of 64 x 64
 _DIMMEST = 1.0  # rows that send fewer photons than this are no event
 _TRUTH, _IMAGES = 0, 1  # random streams of their own
 
@@ -63,14 +62,10 @@ def images(truth: Localizations, dataset: Dataset, seed: int) -> Iterator[npt.ND
     xyz = np.column_stack([truth.x, truth.y, truth.z])[order]
     photons = truth.photons[order]
     starts = np.searchsorted(truth.frame[order], np.arange(1, dataset.frames + 2))
-    at_once = max(1, _PIXELS_AT_ONCE // dataset.pixels**2)
-    for block, first in enumerate(range(0, dataset.frames, at_once)):
-        rng = np.random.default_rng([seed, _IMAGES, block])
-        frames = range(first, min(first + at_once, dataset.frames))
-        expected = np.full((len(frames), dataset.pixels, dataset.pixels), dataset.background, dtype=np.float64)
-        for k, frame in enumerate(frames):
-            rows = slice(starts[frame], starts[frame + 1])
-            expected[k] += spots(
-                xyz[rows], photons[rows], dataset.optics, pixels=dataset.pixels, pixel_size=dataset.pixel_size
-            )
-        yield from dataset.camera.expose(expected, rng)
+    for frame in range(dataset.frames):
+        rows = slice(starts[frame], starts[frame + 1])
+        expected = dataset.background + spots(
+            xyz[rows], photons[rows], dataset.optics, pixels=dataset.pixels, pixel_size=dataset.pixel_size
+        )
+        # Each frame has a random stream of its own: it does not depend on how many there are.
+        yield dataset.camera.expose(expected, np.random.default_rng([seed, _IMAGES, frame]))

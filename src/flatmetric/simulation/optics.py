@@ -25,9 +25,9 @@ class Optics:
     def __post_init__(self) -> None:
         for name in ("sigma", "focal_depth"):
             if not 0 < getattr(self, name) < 1e5:
-                raise InputError(f"{name} is {getattr(self, name)}; give a length in nm above 0")
+                raise InputError(f"{name} is {getattr(self, name)}; give a length in nm above 0 and below 1e5")
         if not abs(self.astigmatism) < 1e5:
-            raise InputError(f"astigmatism is {self.astigmatism}; give a length in nm")
+            raise InputError(f"astigmatism is {self.astigmatism}; give a length in nm between -1e5 and 1e5")
 
     def widths(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Widths of the spot in x and y at depths `z`, all in nm.

@@ -12,11 +12,12 @@ from flatmetric.result import FloatArray
 _STEP_NM = 20.0
 _TUBES_PER_UM = 1.1  # microtubules by the width of the field
 _MICROTUBULE_RADIUS_NM = 12.5
-_BEND_PER_STEP = 0.012  # radians; a persistence length of some um in the plane
+_BEND_PER_STEP = 0.012  # radians; a persistence length of 140 um, over which a microtubule is nearly straight
 _CELLS_PER_UM2 = 0.55
 _ER_RADIUS_NM = 30.0
 _ER_BULGE = 0.12  # sideways bend of a tubule against its length
-_DEPTH_WAVE_NM = 2500.0  # the network lies in a sheet that rises and falls over this distance
+_SHEET_WAVES_NM = (5000.0, 5500.0, 3000.0)  # along x, y and both: the sheet of the network rises and falls
+_REACH = 0.45  # of the layer's thickness, to either side of its middle
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,8 +57,7 @@ def _wandering(field: float, depth: float, rng: np.random.Generator) -> FloatArr
     heading = rng.uniform(-math.pi / 3, math.pi / 3) + np.cumsum(rng.normal(0.0, _BEND_PER_STEP, steps))
     xy = np.stack([np.cos(heading), np.sin(heading)], axis=1).cumsum(axis=0) * _STEP_NM
     xy += (0.0, rng.uniform(0.0, field))
-    quarter_turns = rng.integers(4)
-    for _ in range(quarter_turns):
+    for _ in range(rng.integers(4)):  # from any of the four edges
         xy = np.stack([field - xy[:, 1], xy[:, 0]], axis=1)
     outside = ((xy < 0) | (xy > field)).any(axis=1)
     xy = xy[: int(outside.argmax()) if outside.any() else steps]
@@ -67,9 +67,9 @@ def _wandering(field: float, depth: float, rng: np.random.Generator) -> FloatArr
 def _undulation(count: int, depth: float, rng: np.random.Generator) -> FloatArray:
     """A depth that drifts smoothly along a curve within the layer, nm."""
     along = np.arange(count) * _STEP_NM
-    slow = rng.uniform(-1, 1) + 0.4 * np.sin(2 * math.pi * (along / rng.uniform(4000, 9000) + rng.random()))
-    slow += rng.uniform(-0.6, 0.6) * (along / 6400 - 0.5)
-    return np.asarray(0.45 * depth * np.tanh(slow))
+    wavelength, phase = rng.uniform(4000.0, 9000.0), rng.random()
+    height = rng.uniform(-1, 1) + 0.5 * np.sin(2 * math.pi * (along / wavelength + phase))
+    return np.asarray(_REACH * depth * np.tanh(height))
 
 
 def endoplasmic_reticulum(field: float, depth: float, rng: np.random.Generator) -> Tubes:
@@ -106,9 +106,10 @@ def _bent(start: FloatArray, end: FloatArray, rng: np.random.Generator) -> Float
 
 
 def _sheet(xy: FloatArray, depth: float, phases: FloatArray) -> FloatArray:
-    x, y = 2 * math.pi * xy.T / _DEPTH_WAVE_NM
-    height = np.sin(0.5 * x + phases[0]) + np.sin(0.45 * y + phases[1]) + 0.5 * np.sin(0.8 * (x + y) + phases[2])
-    return np.asarray(0.45 * depth * height / 2.5)
+    x, y = xy.T
+    places = zip((x, y, x + y), _SHEET_WAVES_NM, phases, strict=True)
+    waves = [np.sin(2 * math.pi * at / wave + phase) for at, wave, phase in places]
+    return np.asarray(_REACH * depth * sum(waves) / len(waves))
 
 
 STRUCTURES = {"microtubules": microtubules, "endoplasmic_reticulum": endoplasmic_reticulum}
