@@ -182,3 +182,14 @@ def test_no_false_alarm_on_real_data() -> None:
                     assert findings[0].estimate["y"] == pytest.approx(-38, abs=6)
             else:
                 assert kinds == [], (folder.name, file.name)
+
+
+@pytest.mark.parametrize("offset", [-1, 1])
+def test_an_offset_by_one_frame_is_seen_though_molecules_stay_on(offset: int) -> None:
+    data = Path(fm.__file__).parent / "data"
+    truth, pred = fm.read(data / "demo_truth.csv"), fm.read(data / "demo_baseline.csv")
+    assert check(truth, pred) == []
+    (finding,) = check(truth, dataclasses.replace(pred, frame=pred.frame + offset))
+    assert finding.kind == "frame_offset" and finding.estimate == offset
+    lossy = pred.select(np.arange(len(pred)) % 3 > 0)
+    assert [f.estimate for f in check(truth, dataclasses.replace(lossy, frame=lossy.frame + offset))] == [offset]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -31,6 +31,8 @@ _BIN = 25.0  # nm
 _WINDOW = 150.0  # nm around a pile
 _SIGNIFICANT = 6.0  # standard deviations of the background
 _CLEARLY = 1.5  # times the pile of the file as it is
+_SLIGHTLY = 1.1  # the same for frames: molecules that stay on pile up in the neighbouring frames too
+_BEYOND_CHANCE = 4.0  # standard deviations between two piles of mostly the same molecules
 _SMALLEST_SHIFT = 12.0  # nm: programs differ by less than that in where they put a spot
 _SMALLEST_GAIN = 0.01  # of the Flat Metric
 _RARE = 1e-6
@@ -236,11 +238,15 @@ def _geometry(truth: Localizations, pred: Localizations, lam: float, most: int) 
     """The one change of frames, axes or scale that makes detections pile up where they did not before."""
     rows = _pairs(_by_frame(truth), _by_frame(pred), most)
     as_is = _pile(*_displacements(truth, pred, rows), -REACH, REACH)
-    if _CLEARLY * as_is.excess > min(len(np.unique(rows[0])), len(np.unique(rows[1]))):
+    highest = min(len(np.unique(rows[0])), len(np.unique(rows[1])))
+    if _SLIGHTLY * as_is.excess > highest:
         return None  # no pile can be so much higher
+    hypotheses = _hypotheses(truth, pred, rows, most)
+    if _CLEARLY * as_is.excess > highest:
+        hypotheses = _offsets(truth, pred, most, (-1, 1))
     best: tuple[float, _Pile, Finding] | None = None
-    for finding, pile in _hypotheses(truth, pred, rows, most):
-        wins = pile.sigmas >= _SIGNIFICANT and pile.excess > _CLEARLY * max(as_is.excess, 0.0) + 5
+    for finding, pile in hypotheses:
+        wins = pile.sigmas >= _SIGNIFICANT and pile.excess > _needed(finding, max(as_is.excess, 0.0))
         if wins and (best is None or pile.excess > best[0]):
             best = pile.excess, pile, finding
     if best is None:
@@ -255,15 +261,28 @@ def _geometry(truth: Localizations, pred: Localizations, lam: float, most: int) 
     return finding if shifted or after < before * (1 - _SMALLEST_GAIN) else None
 
 
+def _needed(finding: Finding, as_is: float) -> float:
+    """How high a pile must be to speak against the file as it is."""
+    if finding.kind == "frame_offset":
+        return _SLIGHTLY * as_is + _BEYOND_CHANCE * math.sqrt(as_is + 1)
+    return _CLEARLY * as_is + 5
+
+
+def _offsets(
+    truth: Localizations, pred: Localizations, most: int, offsets: Iterable[int]
+) -> Iterator[tuple[Finding, _Pile]]:
+    sides = _by_frame(truth), _by_frame(pred)
+    for offset in offsets:
+        moved = _pairs(*sides, most, offset)
+        pile = _pile(*_displacements(truth, pred, moved), -REACH, REACH)
+        yield Finding("frame_offset", offset, 0, 0, 0, f"--frame-base {1 + offset}"), pile
+
+
 def _hypotheses(
     truth: Localizations, pred: Localizations, rows: tuple[IntArray, IntArray], most: int
 ) -> Iterator[tuple[Finding, _Pile]]:
-    sides = _by_frame(truth), _by_frame(pred)
-    for offset in range(-LARGEST_OFFSET, LARGEST_OFFSET + 1):
-        if offset:
-            moved = _pairs(*sides, most, offset)
-            pile = _pile(*_displacements(truth, pred, moved), -REACH, REACH)
-            yield Finding("frame_offset", offset, 0, 0, 0, f"--frame-base {1 + offset}"), pile
+    offsets = (offset for offset in range(-LARGEST_OFFSET, LARGEST_OFFSET + 1) if offset)
+    yield from _offsets(truth, pred, most, offsets)
     t, p = rows
     yield (
         Finding("swapped_axes", True, 0, 0, 0, "--swap-xy"),

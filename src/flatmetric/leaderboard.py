@@ -11,7 +11,17 @@ import numpy as np
 
 from flatmetric.result import FloatArray, IntArray
 from flatmetric.scoring import Score
-from flatmetric.statistics import RESAMPLES, block_length, frame_sums, resampled
+from flatmetric.statistics import (
+    RESAMPLES,
+    Pair,
+    block_length,
+    frame_sums,
+    holm,
+    percentiles,
+    refuse_resampling,
+    resampled,
+    sign_flip_ps,
+)
 
 _FEWEST_FRAMES = 10
 METRICS = {
@@ -30,16 +40,17 @@ METRICS = {
 class Entry:
     """One program on one data set: its metrics (None where undefined) and what each frame costs, nm.
 
-    `costs` over all frames add up to the Flat Metric times the number of true molecules, `molecules`.
+    `costs` over all frames add up to the Flat Metric times the number of true molecules, and `truths` is that number in
+    each frame.
     """
 
     dataset: str
     program: str
     metrics: dict[str, float | None]
-    molecules: int
     block: int
     frames: IntArray
     costs: FloatArray
+    truths: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +101,16 @@ def entry_of(dataset: str, program: str, score: Score) -> Entry:
     sums = frame_sums(score)
     costs = sums.column("displaced") + sums.column("missed") + sums.column("false")
     molecules = len(score.compared.truth_counts)
-    return Entry(dataset, program, metrics, molecules, block_length(sums), sums.frame, costs * molecules)
+    return Entry(
+        dataset, program, metrics, block_length(sums), sums.frame, costs * molecules, sums.column("n_truth").copy()
+    )
 
 
 def rank(entries: Sequence[Entry], *, level: float = 95.0, resamples: int = RESAMPLES, seed: int = 0) -> Leaderboard:
     """Rank by Flat Metric: in each data set, and overall by the mean rank of those programs that ran on all of them.
 
-    Intervals are those of ranks over resampled blocks of frames, the same frames for all programs of a data set; fewer
-    than ten frames say nothing, and the interval is all ranks.
+    Intervals are those of ranks over resampled blocks of frames, the same frames for all programs of a data set. Fewer
+    than ten frames say nothing: the interval is then all ranks, and overall what all ranks there would make of it.
 
     Examples
     --------
@@ -107,15 +120,18 @@ def rank(entries: Sequence[Entry], *, level: float = 95.0, resamples: int = RESA
     >>> [(s.program, s.rank) for s in rank(entries).overall]
     [('a', 1.0), ('b', 2.0)]
     """
+    refuse_resampling(level, resamples, seed)
     rng = np.random.default_rng(seed)
     drawn: dict[str, dict[str, FloatArray]] = {}
     datasets = {}
     for dataset in sorted({entry.dataset for entry in entries}):
         here = [entry for entry in entries if entry.dataset == dataset]
-        ranks, values = _ranks(here, resamples, rng)
-        if max(len(entry.frames) for entry in here) < _FEWEST_FRAMES:
-            # So few frames can't tell how sure a rank is: any is possible.
-            ranks = np.tile(np.linspace(1, len(here), resamples), (len(here), 1))
+        totals, values = _resampled_metrics(here, resamples, rng)
+        ranks = _places(totals).T
+        if not _enough_frames(here):
+            # Half of the draws first, half of them last: their middle 95 % are all ranks.
+            half = resamples // 2
+            ranks = np.tile(np.repeat([1.0, float(len(here))], [half, resamples - half]), (len(here), 1))
         drawn[dataset] = dict(zip((entry.program for entry in here), ranks, strict=True))
         standings = [
             Standing(entry.program, float(place), _interval(row, level), float(value))
@@ -125,59 +141,63 @@ def rank(entries: Sequence[Entry], *, level: float = 95.0, resamples: int = RESA
     return Leaderboard(datasets, _overall(entries, drawn, datasets, level), tuple(correlations(entries, seed=seed)))
 
 
-def _ranks(entries: Sequence[Entry], resamples: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """Ranks of each program over resamples, (programs, resamples), and the Flat Metrics as they are."""
-    totals, values = _resampled_metrics(entries, resamples, rng)
-    return _places(totals).T, values
+def _enough_frames(entries: Sequence[Entry]) -> bool:
+    return max(len(entry.frames) for entry in entries) >= _FEWEST_FRAMES
 
 
 def _resampled_metrics(
     entries: Sequence[Entry], resamples: int, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
     """Flat Metrics over resampled blocks of frames, (resamples, programs) in nm, and as they are."""
+    costs, truths = _on_all_frames(entries)
+    block = max(entry.block for entry in entries)
+    sums = resampled([costs, truths], block, resamples, rng)
+    return sums[0] / np.maximum(sums[1], 1e-9), costs.sum(axis=0) / np.maximum(truths.sum(axis=0), 1)
+
+
+def _on_all_frames(entries: Sequence[Entry]) -> tuple[FloatArray, FloatArray]:
+    """Costs and true molecules of every program, (frames, programs), on the frames of any of them."""
     frames = np.unique(np.concatenate([entry.frames for entry in entries]))
-    table = np.zeros((len(frames), len(entries)))
+    costs, truths = np.zeros((2, len(frames), len(entries)))
     for k, entry in enumerate(entries):
-        table[np.searchsorted(frames, entry.frames), k] = entry.costs
-    (totals,) = resampled([table], max(entry.block for entry in entries), resamples, rng)
-    molecules = max(1, entries[0].molecules)
-    return totals / molecules, table.sum(axis=0) / molecules
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """Flat Metric of program `a` minus that of `b` in one data set, nm, with its interval (None for few frames)."""
-
-    dataset: str
-    a: str
-    b: str
-    difference: float
-    interval: tuple[float, float] | None
+        rows = np.searchsorted(frames, entry.frames)
+        costs[rows, k], truths[rows, k] = entry.costs, entry.truths
+    return costs, truths
 
 
 def differences(
     entries: Sequence[Entry], *, level: float = 95.0, resamples: int = RESAMPLES, seed: int = 0
-) -> list[Difference]:
-    """Every two programs of every data set on the same resampled blocks of frames.
+) -> dict[str, tuple[Pair, ...]]:
+    """Every two programs of each data set on the same frames, as `statistics.compare` does it, by data set.
 
     Examples
     --------
     >>> from flatmetric.scoring import score
     >>> truth = {"frame": list(range(1, 31)), "x": [0.0] * 30, "y": [0.0] * 30}
     >>> entries = [entry_of("d", name, score(truth, dict(truth, x=[d] * 30))) for name, d in (("a", 5.0), ("b", 50.0))]
-    >>> differences(entries)[0].difference
+    >>> differences(entries)["d"][0].difference
     -45.0
     """
+    refuse_resampling(level, resamples, seed)
     rng = np.random.default_rng(seed)
-    found = []
+    found = {}
     for dataset in sorted({entry.dataset for entry in entries}):
         here = [entry for entry in entries if entry.dataset == dataset]
         totals, values = _resampled_metrics(here, resamples, rng)
-        enough = max(len(entry.frames) for entry in here) >= _FEWEST_FRAMES
-        for i, j in itertools.combinations(range(len(here)), 2):
-            interval = _interval(totals[:, i] - totals[:, j], level) if enough else None
-            difference = float(values[i] - values[j])
-            found.append(Difference(dataset, here[i].program, here[j].program, difference, interval))
+        p = sign_flip_ps(_on_all_frames(here)[0], max(entry.block for entry in here), resamples, rng)
+        pairs = list(itertools.combinations(range(len(here)), 2))
+        corrected = holm([float(p[pair]) for pair in pairs])
+        found[dataset] = tuple(
+            Pair(
+                here[i].program,
+                here[j].program,
+                float(values[i] - values[j]),
+                _interval(totals[:, i] - totals[:, j], level),
+                float(p[i, j]),
+                p_holm,
+            )
+            for (i, j), p_holm in zip(pairs, corrected, strict=True)
+        )
     return found
 
 
@@ -189,8 +209,9 @@ def _places(values: FloatArray) -> FloatArray:
 
 
 def _interval(values: FloatArray, level: float) -> tuple[float, float]:
-    low, high = np.percentile(values, [50 - level / 2, 50 + level / 2])
-    return float(low), float(high)
+    found = percentiles(values, level)
+    assert found is not None  # ranks and Flat Metrics of resamples are numbers
+    return found
 
 
 def _overall(
@@ -205,7 +226,8 @@ def _overall(
         own = [entry for entry in entries if entry.program == program]
         mean = float(np.mean([s.rank for places in datasets.values() for s in places if s.program == program]))
         means = np.mean([drawn[d][program] for d in drawn], axis=0)
-        pooled = sum(float(entry.costs.sum()) for entry in own) / max(1, sum(entry.molecules for entry in own))
+        molecules = sum(float(entry.truths.sum()) for entry in own)
+        pooled = sum(float(entry.costs.sum()) for entry in own) / max(1.0, molecules)
         standings.append(Standing(program, mean, _interval(means, level), pooled))
     return tuple(sorted(standings, key=lambda s: (s.rank, s.flat_metric, s.program)))
 
@@ -227,8 +249,7 @@ def correlations(entries: Sequence[Entry], *, resamples: int = 500, seed: int = 
             continue
         for kind in ("pearson", "spearman", "kendall"):
             draws = [coefficient(values[rng.integers(0, len(values), len(values))], kind) for _ in range(resamples)]
-            kept = np.array([draw for draw in draws if draw is not None])
-            interval = _interval(kept, 95.0) if 2 * len(kept) >= resamples else None
+            interval = percentiles(np.array(draws, dtype=np.float64), 95.0)  # None becomes NaN
             found.append(Correlation(a, b, kind, coefficient(values, kind), interval))
     return found
 

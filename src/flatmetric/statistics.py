@@ -260,7 +260,14 @@ class Intervals:
     intervals: dict[str, tuple[float, float] | None]
 
 
-def _percentiles(values: FloatArray, level: float) -> tuple[float, float] | None:
+def percentiles(values: FloatArray, level: float) -> tuple[float, float] | None:
+    """The middle `level` percent of resampled values; None where fewer than half of them are defined (not NaN).
+
+    Examples
+    --------
+    >>> percentiles(np.arange(101.0), 90.0)
+    (5.0, 95.0)
+    """
     defined = values[np.isfinite(values)]
     if 2 * len(defined) < len(values):
         return None
@@ -268,7 +275,17 @@ def _percentiles(values: FloatArray, level: float) -> tuple[float, float] | None
     return float(low), float(high)
 
 
-def _checked(level: float, resamples: int, block: int | None) -> None:
+def refuse_resampling(level: float, resamples: int, seed: int, block: int | None = None) -> None:
+    """Refuse settings of a bootstrap that make no sense: level in percent, `block` in frames.
+
+    Examples
+    --------
+    >>> refuse_resampling(95.0, 2000, -1)
+    Traceback (most recent call last):
+    flatmetric.errors.InputError: the seed is -1; give a whole number from 0
+    """
+    if seed < 0:
+        raise InputError(f"the seed is {seed}; give a whole number from 0")
     if not 0 < level < 100:
         raise InputError(f"the confidence level is {level:g}; give a percentage between 0 and 100")
     if resamples < 100:
@@ -292,12 +309,12 @@ def confidence(
     >>> confidence(score(truth, truth)).intervals["challenge.jaccard"]
     (100.0, 100.0)
     """
-    _checked(level, resamples, block)
+    refuse_resampling(level, resamples, seed, block)
     sums = frame_sums(score)
     length = block_length(sums) if block is None else min(block, len(sums.frame))
     (totals,) = resampled([sums.table], length, resamples, np.random.default_rng(seed))
     found = metrics_of(totals, sums)
-    return Intervals(level, resamples, seed, length, {name: _percentiles(v, level) for name, v in found.items()})
+    return Intervals(level, resamples, seed, length, {name: percentiles(v, level) for name, v in found.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,7 +362,7 @@ def compare(
     >>> c.names, c.pairs[0].difference, c.pairs[0].p < 0.01
     (('near', 'far'), -45.0, True)
     """
-    _checked(level, resamples, block)
+    refuse_resampling(level, resamples, seed, block)
     if len({name for name, _ in scores}) < len(scores):
         raise InputError("two programs have the same name; give each its own")
     truths = [score.compared.truth_counts for _, score in scores]
@@ -360,28 +377,25 @@ def compare(
     totals = resampled(tables, length, resamples, np.random.default_rng(seed))
     metrics = [metrics_of(total, s) for total, s in zip(totals, sums, strict=True)]
     intervals = tuple(
-        Intervals(level, resamples, seed, length, {name: _percentiles(values, level) for name, values in found.items()})
+        Intervals(level, resamples, seed, length, {name: percentiles(values, level) for name, values in found.items()})
         for found in metrics
     )
     names = tuple(name for name, _ in ranked)
     pairs = []
     for i in range(len(ranked)):
         for j in range(i + 1, len(ranked)):
-            ci = _percentiles(metrics[i]["flat_metric.value"] - metrics[j]["flat_metric.value"], level)
+            ci = percentiles(metrics[i]["flat_metric.value"] - metrics[j]["flat_metric.value"], level)
             costs = [_cost(tables[k]) for k in (i, j)]
             difference = costs[0] - costs[1]
             p = sign_flip_p(difference, length, resamples, np.random.default_rng(seed + 1))
             pairs.append(Pair(names[i], names[j], float(difference.sum()), ci or (math.nan, math.nan), p, p))
-    return Comparison(names, tuple(score for _, score in ranked), intervals, _holm(pairs))
+    corrected = holm([pair.p for pair in pairs])
+    told = tuple(dataclasses.replace(pair, p_holm=p) for pair, p in zip(pairs, corrected, strict=True))
+    return Comparison(names, tuple(score for _, score in ranked), intervals, told)
 
 
 def _cost(table: FloatArray) -> FloatArray:
     return sum((table[:, _ADDED.index(part)] for part in ("displaced", "missed", "false")), np.zeros(len(table)))
-
-
-def _rank(entry: tuple[str, Score]) -> tuple[float, str]:
-    flat = entry[1].flat_result
-    return (math.inf if flat is None else flat.value, entry[0])
 
 
 def _aligned(sums: Sequence[FrameSums]) -> tuple[IntArray, list[FloatArray]]:
@@ -405,26 +419,48 @@ def sign_flip_p(difference: npt.ArrayLike, block: int, permutations: int, rng: n
     >>> sign_flip_p(np.zeros(50), 1, 1000, np.random.default_rng(0))
     1.0
     """
-    values = np.asarray(difference, dtype=np.float64)
-    sums = np.add.reduceat(values, np.arange(0, len(values), block)) if len(values) else np.zeros(1)
-    observed = abs(sums.sum())
-    # A sum of the same numbers in another order must not count as larger.
-    slack = 1e-12 * float(np.abs(sums).sum())
-    as_large = 0
+    costs = np.asarray(difference, dtype=np.float64)[:, None]
+    return float(sign_flip_ps(np.hstack([costs, np.zeros_like(costs)]), block, permutations, rng)[0, 1])
+
+
+def sign_flip_ps(costs: FloatArray, block: int, permutations: int, rng: np.random.Generator) -> FloatArray:
+    """The same for every two columns of (frames, programs) costs, under the same changes of sign: (programs, programs).
+
+    Examples
+    --------
+    >>> sign_flip_ps(np.column_stack([np.ones(50), np.zeros(50)]), 1, 999, np.random.default_rng(0))[0, 1]
+    np.float64(0.001)
+    """
+    sums = np.zeros((1, costs.shape[1]))
+    if len(costs):
+        sums = np.add.reduceat(costs, np.arange(0, len(costs), block), axis=0)
+    flipped = np.empty((permutations, costs.shape[1]))
     for first in range(0, permutations, _CHUNK):
         signs = 2.0 * rng.integers(0, 2, (min(_CHUNK, permutations - first), len(sums))) - 1
-        as_large += int(np.count_nonzero(np.abs(signs @ sums) >= observed - slack))
-    return (1 + as_large) / (1 + permutations)
+        flipped[first : first + len(signs)] = signs @ sums
+    as_large = np.empty((costs.shape[1], costs.shape[1]))
+    for k in range(costs.shape[1]):
+        between = sums - sums[:, k : k + 1]
+        # A sum of the same numbers in another order must not count as larger.
+        enough = np.abs(between.sum(axis=0)) - 1e-12 * np.abs(between).sum(axis=0)
+        as_large[k] = (np.abs(flipped - flipped[:, k : k + 1]) >= enough).sum(axis=0)
+    return np.asarray((1 + as_large) / (1 + permutations))
 
 
-def _holm(pairs: list[Pair]) -> tuple[Pair, ...]:
-    order = sorted(range(len(pairs)), key=lambda k: pairs[k].p)
-    corrected = [0.0] * len(pairs)
+def holm(p: Sequence[float]) -> list[float]:
+    """P-values corrected for their number, by Holm's method.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.5, 0.02])
+    [0.03, 0.5, 0.04]
+    """
+    corrected = [0.0] * len(p)
     largest = 0.0
-    for rank, k in enumerate(order):
-        largest = max(largest, min(1.0, pairs[k].p * (len(pairs) - rank)))
+    for rank, k in enumerate(sorted(range(len(p)), key=lambda k: p[k])):
+        largest = max(largest, min(1.0, p[k] * (len(p) - rank)))
         corrected[k] = largest
-    return tuple(dataclasses.replace(pair, p_holm=p) for pair, p in zip(pairs, corrected, strict=True))
+    return corrected
 
 
 @dataclass(frozen=True, slots=True)

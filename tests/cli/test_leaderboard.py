@@ -125,3 +125,22 @@ def test_wrong_folders(make: str, sentence: str, tmp_path: Path) -> None:
         place.mkdir()
     out = run("leaderboard", place)
     assert out.returncode == 2 and sentence in out.stderr
+
+
+def test_few_frames_leave_all_ranks_open() -> None:
+    truth, good = draw(np.random.default_rng(0), 6, 0.9, 10.0)
+    _, poor = draw(np.random.default_rng(0), 6, 0.5, 60.0)
+    entries = [entry_of("d", name, fm.score(truth, found)) for name, found in (("good", good), ("poor", poor))]
+    board = rank(entries)
+    assert [s.rank_interval for s in board.datasets["d"]] == [(1.0, 2.0), (1.0, 2.0)]
+    assert [s.rank_interval for s in board.overall] == [(1.0, 2.0), (1.0, 2.0)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [(("--lam", "-1"), "lam is -1"), (("--resamples", "0"), "resamples is 0"), (("--seed", "-1"), "seed is -1")],
+)
+def test_wrong_options_stop_before_the_work(folder: Path, arguments: tuple[str, ...], sentence: str) -> None:
+    out = run("leaderboard", folder, *arguments)
+    assert out.returncode == 2 and out.stderr.count("\n") == 1 and sentence in out.stderr
+    assert not (folder / "leaderboard").exists()

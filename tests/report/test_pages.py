@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -123,10 +124,26 @@ def test_differences_are_those_of_compare() -> None:
     _, poor = draw(np.random.default_rng(1), 80, 0.6, 40.0)
     scores = [("good", fm.score(truth, good)), ("poor", fm.score(truth, poor))]
     (theirs,) = compare(scores).pairs
-    (ours,) = differences([entry_of("d", name, one) for name, one in scores])
+    (ours,) = differences([entry_of("d", name, one) for name, one in scores])["d"]
+    assert (ours.a, ours.b) == (theirs.a, theirs.b)
     assert ours.difference == pytest.approx(theirs.difference)
-    assert ours.interval is not None
-    np.testing.assert_allclose(ours.interval, theirs.ci, rtol=0.25)
+    np.testing.assert_allclose(ours.ci, theirs.ci, rtol=0.05)
+    assert ours.p_holm == pytest.approx(theirs.p_holm, abs=0.01)
+
+
+def test_programs_without_a_common_data_set_have_no_overall_rank(score: fm.Score) -> None:
+    entries = [entry_of("one", "a", score), entry_of("two", "b", score)]
+    html = board_page(rank(entries), entries, {}, "flatmetric leaderboard")
+    assert "there is no overall rank" in html and "Ranks in one" in html and "Ranks in two" in html
+    assert "No result was scored." in board_page(rank([]), [], {("one", "a"): "broken"}, "flatmetric leaderboard")
+
+
+def test_of_many_programs_only_the_best_are_paired(score: fm.Score) -> None:
+    first = entry_of("one", "p0", score)
+    entries = [dataclasses.replace(first, program=f"p{k}", costs=first.costs * (1 + k)) for k in range(300)]
+    html = board_page(rank(entries), entries, {}, "flatmetric leaderboard")
+    assert "Only the 173 best programs are here" in html
+    assert len(html) < 8_000_000
 
 
 @pytest.mark.parametrize("command", ["score", "compare", "leaderboard"])

@@ -7,6 +7,7 @@ import dataclasses
 import hashlib
 import io
 import json as json_module
+import math
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,6 +25,7 @@ from flatmetric.leaderboard import METRICS, Entry, Leaderboard, entry_of, rank
 from flatmetric.localizations import Localizations
 from flatmetric.protocol import Protocol
 from flatmetric.scoring import score
+from flatmetric.statistics import refuse_resampling
 from flatmetric.version import __version__
 
 _STORE = "store"
@@ -51,6 +53,11 @@ class Rules:
     resamples: int
     seed: int
     threads: int
+
+    def __post_init__(self) -> None:
+        if not 0 < self.lam < math.inf:
+            raise InputError(f"lam is {self.lam:g}; give a positive length in nm")
+        refuse_resampling(95.0, self.resamples, self.seed)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -161,8 +168,8 @@ class _Scorer:
             )
         except InputError as error:
             return str(error)
-        content = {"metrics": entry.metrics, "molecules": entry.molecules, "block": entry.block}
-        content |= {"frames": entry.frames.tolist(), "costs": entry.costs.tolist()}
+        content = {"metrics": entry.metrics, "block": entry.block, "frames": entry.frames.tolist()}
+        content |= {"costs": entry.costs.tolist(), "truths": entry.truths.tolist()}
         write_json(content, str(self._store / f"{key}.json"))
         return entry
 
@@ -174,10 +181,10 @@ class _Scorer:
                 job.dataset,
                 job.program,
                 {name: kept["metrics"][name] for name in METRICS},
-                int(kept["molecules"]),
                 int(kept["block"]),
                 np.array(kept["frames"], dtype=np.int64),
                 np.array(kept["costs"], dtype=np.float64),
+                np.array(kept["truths"], dtype=np.float64),
             )
         except (OSError, ValueError, KeyError, TypeError):
             return None  # not there, or not ours: scored again

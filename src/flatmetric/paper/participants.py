@@ -13,6 +13,7 @@ from flatmetric.leaderboard import Entry, coefficient
 from flatmetric.plots import style
 from flatmetric.plots.metric_scatter import metric_scatter
 from flatmetric.result import FloatArray
+from flatmetric.statistics import percentiles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,7 +68,8 @@ def agreements(entries: Sequence[Entry], metric: str, *, seed: int = 0) -> list[
         for kind in ("spearman", "pearson"):
             enough = len(values) >= _FEWEST
             numbers[kind] = coefficient(values, kind) if enough else None
-            intervals[kind] = _interval([coefficient(rows, kind) for rows in drawn]) if enough else None
+            resampled = _numbers([coefficient(rows, kind) for rows in drawn])
+            intervals[kind] = percentiles(resampled, 95.0) if enough else None
         found.append(
             Agreement(
                 dataset,
@@ -105,7 +107,7 @@ def leads(entries: Sequence[Entry], *, seed: int = 0) -> list[Lead]:
             continue
         rng = np.random.default_rng(seed)
         drawn = [_lead(values[rng.integers(0, len(values), len(values))]) for _ in range(_RESAMPLES)]
-        found.append(Lead(dataset, _lead(values), _interval(drawn)))
+        found.append(Lead(dataset, _lead(values), percentiles(_numbers(drawn), 95.0)))
     return found
 
 
@@ -181,11 +183,10 @@ def family(program: str) -> str:
 
 def example_entry(program: str, **metrics: float) -> Entry:
     """An entry of one data set that has only metrics, for examples."""
-    nothing = np.empty(0)
+    none = np.empty(0)
     names = ("flat_metric", "efficiency", "rmsmd", "rmsmd_whole_set")
-    return Entry(
-        "example", program, {name: metrics.get(name) for name in names}, 1, 1, nothing.astype(np.int64), nothing
-    )
+    values = {name: metrics.get(name) for name in names}
+    return Entry("example", program, values, 1, none.astype(np.int64), none, none)
 
 
 def _note(agreement: Agreement) -> str:
@@ -224,9 +225,6 @@ def _lead(values: FloatArray) -> float | None:
     return None if flat is None or rmsmd is None else rmsmd - flat
 
 
-def _interval(drawn: Sequence[float | None]) -> tuple[float, float] | None:
-    kept = [value for value in drawn if value is not None]
-    if 2 * len(kept) < len(drawn) or not kept:
-        return None
-    low, high = np.percentile(kept, [2.5, 97.5])
-    return float(low), float(high)
+def _numbers(drawn: Sequence[float | None]) -> FloatArray:
+    """Draws as numbers, NaN where they are undefined."""
+    return np.array(drawn, dtype=np.float64)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from html import escape
 
 from flatmetric.leaderboard import METRICS, Entry, Leaderboard, Standing, differences
 from flatmetric.report.html import chart, page, paragraph, table
 from flatmetric.version import __version__
+from flatmetric.words import pair_sentence
 
 TITLES = {
     "flat_metric": "Flat Metric [nm]",
@@ -36,12 +38,10 @@ def board_page(
     >>> "Best of 2: a." in board_page(rank(entries), entries, {}, "flatmetric leaderboard ...")
     True
     """
-    # Where no program has all data sets there is no overall rank: the first data set stands in.
-    overall = list(board.overall) or [standing for places in board.datasets.values() for standing in places]
-    answer = f"Best of {len(overall)}: {overall[0].program}." if overall else "No result was scored."
-    sections = [("ranks-section", "Ranks", _ranks(board, overall))]
-    sections += [("results", "All results", _results(board, entries))]
-    sections += [("two", "Two programs", _two(entries)), ("scatter", "Metric against metric", _scatter(entries))]
+    answer = f"Best of {len(board.overall)}: {board.overall[0].program}." if board.overall else _no_overall(board)
+    paired, note = _paired(board, entries)
+    sections = [("ranks-section", "Ranks", _ranks(board)), ("results", "All results", _results(board, entries))]
+    sections += [("two", "Two programs", _two(paired) + note), ("scatter", "Metric against metric", _scatter(entries))]
     if failures:
         rows = [[dataset, program, reason] for (dataset, program), reason in failures.items()]
         body = table("failures", "Results without a score", ["data set", "program", "reason"], rows)
@@ -52,20 +52,54 @@ def board_page(
         "kind": "board",
         "titles": TITLES,
         "metrics": [{"dataset": e.dataset, "program": e.program, **e.metrics} for e in entries],
-        "overall": [dataclasses.asdict(standing) for standing in overall],
+        "overall": [dataclasses.asdict(standing) for standing in board.overall],
         "correlations": [dataclasses.asdict(correlation) for correlation in board.correlations],
-        "pairs": [dataclasses.asdict(difference) for difference in differences(entries)],
+        "pairs": [
+            {"dataset": dataset, "a": p.a, "b": p.b, "difference": p.difference, "ci": p.ci, "words": pair_sentence(p)}
+            for dataset, pairs in differences(paired).items()
+            for p in pairs
+        ],
     }
     return page("Leaderboard: Flat Metric", answer, sections, content)
 
 
+def _no_overall(board: Leaderboard) -> str:
+    if not board.datasets:
+        return "No result was scored."
+    return "No program ran on all data sets, so there is no overall rank; the best of each data set stand below."
+
+
+def _paired(board: Leaderboard, entries: Sequence[Entry]) -> tuple[list[Entry], str]:
+    """The entries whose pairs go into the page: the best programs, and what is to be said of it."""
+    ranked = [s.program for s in board.overall]
+    ranked += sorted({entry.program for entry in entries} - set(ranked))
+    most = max(2, math.isqrt(2 * _MOST_PAIRS // max(1, len(board.datasets))))
+    note = (
+        ""
+        if len(ranked) <= most
+        else paragraph(f"Only the {most} best programs are here, to keep the file small.", "note")
+    )
+    kept = set(ranked[:most])
+    return [entry for entry in entries if entry.program in kept], note
+
+
 _METHOD = (
     "Programs are ranked by Flat Metric in each data set, and overall by the mean of their ranks over all data sets. "
-    "Intervals are those of ranks and differences over resampled blocks of frames, the same frames for all programs."
+    "Intervals are those of ranks and differences over resampled blocks of frames, the same frames for all programs; "
+    "p-values of pairs are corrected for the number of pairs in a data set (Holm)."
 )
+_MOST_PAIRS = 15_000
 
 
-def _ranks(board: Leaderboard, overall: Sequence[Standing]) -> str:
+def _ranks(board: Leaderboard) -> str:
+    if board.overall:
+        caption = f"Overall, mean rank over {len(board.datasets)} data sets" if len(board.datasets) > 1 else "Ranks"
+        shown = chart("ranks", "Rank of every program with its interval")
+        return _places("ranks", caption, board.overall) + shown
+    return "".join(_places("ranks", f"Ranks in {name}", places) for name, places in board.datasets.items())
+
+
+def _places(name: str, caption: str, places: Sequence[Standing]) -> str:
     rows = [
         [
             standing.program,
@@ -73,13 +107,9 @@ def _ranks(board: Leaderboard, overall: Sequence[Standing]) -> str:
             f"{standing.rank_interval[0]:g} to {standing.rank_interval[1]:g}",
             (f"{standing.flat_metric:.2f}", standing.flat_metric),
         ]
-        for standing in overall
+        for standing in places
     ]
-    count = len(board.datasets)
-    caption = f"Overall, mean rank over {count} data sets" if count > 1 else "Ranks"
-    header = ["program", "rank", "95 %", "Flat Metric [nm]"]
-    shown = chart("ranks", "Rank of every program with its interval")
-    return table("ranks", caption, header, rows, sortable=True) + shown
+    return table(name, caption, ["program", "rank", "95 %", "Flat Metric [nm]"], rows, sortable=True)
 
 
 def _results(board: Leaderboard, entries: Sequence[Entry]) -> str:

@@ -28,7 +28,6 @@
   }
 
   // Tables: sorting and saving.
-  const cellText = (cell) => cell.textContent;
   function sortTable(button) {
     const head = button.closest('th');
     const table = head.closest('table');
@@ -38,7 +37,7 @@
     head.setAttribute('aria-sort', up ? 'ascending' : 'descending');
     const key = (row) => {
       const cell = row.children[column];
-      return cell.dataset.value === undefined ? cellText(cell) : Number(cell.dataset.value);
+      return cell.dataset.value === undefined ? cell.textContent : Number(cell.dataset.value);
     };
     const body = table.tBodies[0];
     const rows = Array.from(body.rows).sort((a, b) => {
@@ -51,7 +50,7 @@
   }
   function csvOf(table) {
     const quote = (text) => (/[",\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text);
-    return Array.from(table.rows).map((row) => Array.from(row.cells).map((cell) => quote(cellText(cell))).join(',')).join('\n') + '\n';
+    return Array.from(table.rows).map((row) => Array.from(row.cells).map((cell) => quote(cell.textContent)).join(',')).join('\n') + '\n';
   }
   function save(holder) {
     const link = document.createElement('a');
@@ -283,10 +282,8 @@
       const a = byId('pair-a').value, b = byId('pair-b').value;
       const rows = content.pairs.filter((p) => (p.a === a && p.b === b) || (p.a === b && p.b === a)).map((p) => {
         const sign = p.a === a ? 1 : -1;
-        const span = p.interval === null ? null : [sign * p.interval[0], sign * p.interval[1]].sort((u, v) => u - v);
-        const sure = span !== null && (span[0] > 0 || span[1] < 0);
-        const d = sign * p.difference;
-        return [p.dataset, Number(fixed(d, 2)), span === null ? '-' : fixed(span[0], 2) + ' to ' + fixed(span[1], 2), !sure ? "can't be told apart" : (d < 0 ? a : b) + ' is better'];
+        const span = [sign * p.ci[0], sign * p.ci[1]].sort((u, v) => u - v);
+        return [p.dataset, Number(fixed(sign * p.difference, 2)), fixed(span[0], 2) + ' to ' + fixed(span[1], 2), p.words];
       });
       byId('pair-text').textContent = a === b ? 'Pick two different programs.' : rows.length === 0 ? 'They share no data set.' : '';
       byId('pair-table').replaceChildren(...(rows.length && a !== b ? [tableElement('pair', 'Flat Metric of ' + a + ' minus that of ' + b + ', same frames', ['data set', 'difference [nm]', '95 %', 'in words'], rows)] : []));
@@ -295,6 +292,7 @@
     for (const name of ['pair-a', 'pair-b']) byId(name).addEventListener('change', showPair);
     function drawRanks() {
       const all = content.overall;
+      if (!all.length) return;
       byId('ranks').style.height = 8 + 1.6 * all.length + 'rem';
       draw('ranks', [{ type: 'scatter', mode: 'markers', x: all.map((s) => s.rank), y: all.map((s) => plain(s.program)), marker: { size: 9, color: color('displaced') },
         error_x: { type: 'data', symmetric: false, array: all.map((s) => s.rank_interval[1] - s.rank), arrayminus: all.map((s) => s.rank - s.rank_interval[0]), color: color('displaced') },
