@@ -60,7 +60,7 @@ def row_costs(score: Score) -> RowCosts:
         nobody = np.full(m, _NOBODY)
         return RowCosts(nothing, nothing, nan, np.zeros(0, dtype=np.int64), nothing, nobody, nan)
     pairs = flat.pairs
-    truth_mass, pred_mass = _masses(score, n, m)
+    truth_mass, pred_mass = row_masses(score)
     moved, arrived = _summed(pairs.truth, pairs.mass, n), _summed(pairs.pred, pairs.mass, m)
     truth_partner, truth_distance = _partners(pairs.truth, pairs.pred, pairs.mass, pairs.distance, n)
     pred_partner, pred_distance = _partners(pairs.pred, pairs.truth, pairs.mass, pairs.distance, m)
@@ -75,12 +75,22 @@ def row_costs(score: Score) -> RowCosts:
     )
 
 
-def _masses(score: Score, n: int, m: int) -> tuple[FloatArray, FloatArray]:
-    given = masses(
-        rows_of(score.compared.truth, score.compared.truth_counts),
-        rows_of(score.compared.pred, score.compared.pred_counts),
-        score.weights,
-    )
+def row_masses(score: Score) -> tuple[FloatArray, FloatArray]:
+    """The weight of every true and every found row that counts; the true ones add up to 1.
+
+    Examples
+    --------
+    >>> from flatmetric.scoring import score
+    >>> truth = {"frame": [1, 1], "x": [0.0, 900.0], "y": [0.0, 0.0]}
+    >>> row_masses(score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}))[1]
+    array([0.5])
+    """
+    compared = score.compared
+    n, m = len(compared.truth_counts), len(compared.pred_counts)
+    if n == 0:
+        return np.empty(0), np.full(m, np.nan)
+    sides = rows_of(compared.truth, compared.truth_counts), rows_of(compared.pred, compared.pred_counts)
+    given = masses(*sides, score.weights)
     return given.get("truth_weights", np.full(n, 1 / n)), given.get("pred_weights", np.full(m, 1 / n))
 
 
@@ -272,7 +282,7 @@ def by(score: Score, quantity: Quantity, bins: int = 10) -> list[Bin]:
     pred_bin = np.clip(np.searchsorted(edges, found, side="right") - 1, 0, len(edges) - 2)
     pred_bin[matches.pred] = truth_bin[matches.truth]
     costs = row_costs(score)
-    masses = _masses(score, len(compared.truth_counts), len(compared.pred_counts))[0]
+    masses = row_masses(score)[0]
     return [
         _bin(score, costs, masses, truth_bin, pred_bin, k, (float(edges[k]), float(edges[k + 1])))
         for k in range(len(edges) - 1)

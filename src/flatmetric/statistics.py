@@ -286,8 +286,8 @@ def refuse_resampling(level: float, resamples: int, seed: int, block: int | None
     """
     if seed < 0:
         raise InputError(f"the seed is {seed}; give a whole number from 0")
-    if not 0 < level < 100:
-        raise InputError(f"the confidence level is {level:g}; give a percentage between 0 and 100")
+    if not 1 <= level < 100:
+        raise InputError(f"the confidence level is {level:g}; give a percentage from 1 to below 100, as 95")
     if resamples < 100:
         raise InputError(f"the number of resamples is {resamples}; give at least 100")
     if block is not None and block < 1:

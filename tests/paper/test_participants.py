@@ -51,19 +51,30 @@ def test_the_lead_tells_the_two_cases_apart() -> None:
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        ([Lead("a", 0.4, (0.1, 0.7))], "in 1 of 1 data sets (surely in 1): the claim holds."),
+        ([Lead("a", 0.4, (0.1, 0.7))], "in 1 of 1 data sets, RMSMD in 0, and in 0 it can't be told (95 %): the claim"),
         (
-            [Lead("a", 0.4, (-0.1, 0.7)), Lead("b", -0.1, None)],
-            "1 of 2 data sets (surely in 0): the claim holds in",
+            [Lead("a", 0.4, (0.1, 0.7)), Lead("b", 0.1, (-0.2, 0.3))],
+            "it can't be told (95 %): the claim holds in part.",
         ),
-        ([Lead("a", -0.4, (-0.6, -0.1))], "in 0 of 1 data sets (surely in 0): the claim does not hold."),
+        ([Lead("a", 0.4, (-0.1, 0.7))], "in 1 it can't be told (95 %): the claim is not confirmed."),
+        ([Lead("a", -0.4, (-0.6, -0.1))], "RMSMD in 1, and in 0 it can't be told (95 %): the claim is not confirmed."),
         ([Lead("a", None, None)], "Too few participants"),
-        ([Lead("all", 0.5, (0.2, 0.7))], "over all data sets together: surely: the claim holds."),
-        ([Lead("all", -0.5, (-0.7, -0.2))], "over all data sets together: no: the claim does not hold."),
+        ([Lead("all", 0.5, (0.2, 0.7))], "follows efficiency more closely than RMSMD (95 %): the claim holds."),
+        ([Lead("all", -0.5, (-0.7, -0.2))], "less closely than RMSMD (95 %): the claim is not confirmed."),
     ],
 )
 def test_the_verdict_says_what_the_numbers_say(found: list[Lead], words: str) -> None:
     assert words in verdict(found)
+
+
+def test_a_family_looks_the_same_in_every_panel() -> None:
+    there = [dataclasses.replace(e, program=f"one-{k}") for k, e in enumerate(entries("a", follows=True))]
+    there += [dataclasses.replace(e, program=f"two-{k}") for k, e in enumerate(entries("b", follows=True))]
+    figure = draw(there, "flat_metric")
+    colours = {
+        str(c.get_label()): tuple(np.asarray(c.get_facecolor())[0]) for axes in figure.axes for c in axes.collections
+    }
+    assert len(colours) == 2 and len(set(colours.values())) == 2
 
 
 def test_few_participants_and_undefined_metrics_say_nothing() -> None:

@@ -149,4 +149,5 @@ def test_a_score_without_truth_can_be_drawn(score: fm.Score) -> None:
     for draw_one in (error_scatter, score_per_frame):
         draw_one(axes_of(), nobody)
     error_budget(axes_of(), {"nobody": nobody})
+    assert rendering(axes_of(), nobody, "truth").get_title() == "nothing to compare"
     assert scores_by(axes_of(), by(nobody, "frame"), "frame").get_title()

@@ -11,7 +11,7 @@ from flatmetric.errors import InputError
 from flatmetric.plots.style import house_style, new_figure, save
 
 
-@pytest.mark.parametrize("suffix", [".png", ".pdf"])
+@pytest.mark.parametrize("suffix", [".png", ".pdf", ".svg"])
 def test_the_same_figure_is_the_same_file(tmp_path: Path, suffix: str) -> None:
     for name in ("a", "b"):
         figure = new_figure(2, 2)
@@ -30,3 +30,5 @@ def test_settings_are_put_back() -> None:
 def test_a_figure_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not exist"):
         save(new_figure(1, 1), tmp_path / "none" / "a.png")
+    with pytest.raises(InputError, match="is no kind of figure"):
+        save(new_figure(1, 1), tmp_path / "a.docx")

@@ -60,6 +60,14 @@ def test_a_frame_holds_its_rows_and_their_partners(score: fm.Score) -> None:
         assert (truth.frame[frame["truth"]["row"]] == frame["frame"]).all()
 
 
+def test_with_photons_as_weights_a_row_still_costs_its_distance_or_lam() -> None:
+    truth = {"frame": [1, 1, 1], "x": [0.0, 900.0, 5000.0], "y": [0.0] * 3, "photons": [100.0, 300.0, 50.0]}
+    pred = {"frame": [1, 1], "x": [30.0, 9000.0], "y": [40.0, 0.0], "photons": [100.0, 70.0]}
+    scored = fm.score(truth, pred, weights="photons", lam=125)
+    (frame,) = frames_content(scored, row_costs(scored), 100)["shown"]
+    assert frame["truth"]["cost"] == [50, 125, 125] and frame["pred"]["cost"] == [0, 125]
+
+
 def test_long_series_are_averaged_and_keep_their_sum() -> None:
     truth, pred = draw(np.random.default_rng(0), 1800, 0.9, 20.0)
     scored = fm.score(truth, pred)
@@ -142,7 +150,7 @@ def test_of_many_programs_only_the_best_are_paired(score: fm.Score) -> None:
     first = entry_of("one", "p0", score)
     entries = [dataclasses.replace(first, program=f"p{k}", costs=first.costs * (1 + k)) for k in range(300)]
     html = board_page(rank(entries), entries, {}, "flatmetric leaderboard")
-    assert "Only the 173 best programs are here" in html
+    assert "Only the 126 best programs are here" in html
     assert len(html) < 8_000_000
 
 

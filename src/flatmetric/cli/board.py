@@ -235,8 +235,8 @@ def board_markdown(board: Leaderboard, failures: dict[tuple[str, str], str]) -> 
         lines += [f"## {title}", "", "| rank | 95 % | program | Flat Metric [nm] |", "|---|---|---|---|"]
         for s in places:
             program = s.program.replace("|", "\\|")
-            span = f"{s.rank_interval[0]:g} to {s.rank_interval[1]:g}"
-            lines.append(f"| {s.rank:g} | {span} | {program} | {s.flat_metric:.2f} |")
+            span = f"{s.rank_interval[0]:.4g} to {s.rank_interval[1]:.4g}"
+            lines.append(f"| {s.rank:.4g} | {span} | {program} | {s.flat_metric:.2f} |")
         lines.append("")
     if failures:
         lines += ["## Not scored", ""]

@@ -12,6 +12,7 @@ from flatmetric.cli.columns import aligned
 from flatmetric.cli.writing import JsonOption, ReportOption, refuse_outputs, this_command, write_json, write_text
 from flatmetric.errors import InputError
 from flatmetric.metrics.value import Undefined, plain
+from flatmetric.scoring import Score
 from flatmetric.scoring import score as score_tables
 from flatmetric.statistics import RESAMPLES, Comparison, Lead, lead_over
 from flatmetric.statistics import compare as compare_scores
@@ -106,7 +107,7 @@ def compare(
     if report is not None:
         from flatmetric.report.score_page import Scored, comparison_page
 
-        pages = [Scored(*one, said=one[1].warnings) for one in zip(found.names, found.scores, strict=True)]
+        pages = [Scored(name, score, said=_said(score)) for name, score in zip(found.names, found.scores, strict=True)]
         write_text(comparison_page(found, pages, this_command()), report)
     reading.print_warnings(true, *tables)
     for name, score in zip(found.names, found.scores, strict=True):
@@ -118,6 +119,13 @@ def compare(
         print(comparison_text(found))
         if curves:
             print("\n" + lead_text(content["lead"]))
+        if report is not None:
+            print(f"\nwritten: {report}")
+
+
+def _said(score: Score) -> tuple[str, ...]:
+    """Warnings of a result and of its file."""
+    return (*score.compared.pred.provenance.warnings, *score.warnings)
 
 
 def comparison_content(found: Comparison) -> dict[str, Any]:

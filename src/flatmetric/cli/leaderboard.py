@@ -63,4 +63,4 @@ def leaderboard(
 
         write_text(board_page(scored.board, scored.entries, scored.failures, this_command()), report)
     print(scored.page)
-    print(f"\nwritten: {target}/leaderboard.csv, .json, .md")
+    print(f"\nwritten: {target}/leaderboard.csv, .json, .md" + (f", {report}" if report is not None else ""))

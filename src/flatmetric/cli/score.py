@@ -188,6 +188,8 @@ def score(
     print(score_text(scored, intervals))
     if binned is not None and by_quantity is not None:
         print("\n" + bins_text(by_quantity, binned))
+    if report is not None:
+        print(f"\nwritten: {report}")
 
 
 def bin_content(each: Bin) -> dict[str, Any]:

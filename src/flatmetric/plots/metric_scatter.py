@@ -20,11 +20,14 @@ def metric_scatter(
     y: FloatArray,
     groups: Sequence[str],
     *,
+    order: Sequence[str] | None = None,
     x_name: str,
     y_name: str,
     note: str = "",
 ) -> Axes:
     """Draw a mark for each program, of a colour and a shape for each group; `note` goes into a corner.
+
+    `order` lists all groups of several panels, so that each looks the same in all of them.
 
     Examples
     --------
@@ -35,8 +38,10 @@ def metric_scatter(
     >>> axes.get_legend_handles_labels()[1]
     ['a', 'b']
     """
-    for at, group in enumerate(dict.fromkeys(groups)):
+    for at, group in enumerate(order if order is not None else dict.fromkeys(groups)):
         rows = [k for k, name in enumerate(groups) if name == group]
+        if not rows:
+            continue
         axes.scatter(
             x[rows],
             y[rows],

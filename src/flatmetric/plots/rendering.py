@@ -38,6 +38,10 @@ def rendering(axes: Axes, score: Score, side: Literal["truth", "pred"]) -> Axes:
 
     compared, costs = score.compared, row_costs(score)
     truth, pred = rows_of(compared.truth, compared.truth_counts), rows_of(compared.pred, compared.pred_counts)
+    axes.set(xlabel="x [nm]", ylabel="y [nm]")
+    if len(truth) + len(pred) == 0:
+        axes.set_title("nothing to compare")
+        return axes
     x, y = np.concatenate([truth.x, pred.x]), np.concatenate([truth.y, pred.y])
     low, size = (x.min(), y.min()), max(float(np.ptp(x)), float(np.ptp(y)), 1.0)
     table = truth if side == "truth" else pred
@@ -58,7 +62,6 @@ def rendering(axes: Axes, score: Score, side: Literal["truth", "pred"]) -> Axes:
     shown = rows[:: max(1, -(-len(rows) // _MOST_MARKS))]
     mark, color = ("x", style.MISSED) if side == "truth" else ("+", style.FALSE)
     axes.scatter(table.x[shown], table.y[shown], marker=mark, s=14, linewidths=0.8, color=color)
-    axes.set(xlabel="x [nm]", ylabel="y [nm]")
     part = "missed" if side == "truth" else "false"
     some = "" if len(shown) == len(rows) else f", {len(shown)} of them marked"
     axes.set_title(f"{side if side == 'truth' else 'found'}, {len(rows)} {part}{some}")

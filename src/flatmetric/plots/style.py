@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flatmetric.errors import InputError
 from flatmetric.output import whole_file
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ _SETTINGS: Any = {  # any: the names of settings are a type of their own
     "lines.linewidth": 1.4,
     "pdf.fonttype": 42,
     "svg.fonttype": "none",
+    "svg.hashsalt": "flatmetric",  # names inside the file are random otherwise
 }
 _DPI = 200
 
@@ -85,6 +87,8 @@ def save(figure: Figure, path: Path) -> None:
     >>> target.read_bytes()[1:4]
     b'PNG'
     """
-    undated = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(path.suffix, {})
+    undated: dict[str, dict[str, None]] = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
+    if path.suffix not in undated:
+        raise InputError(f"{path}: is no kind of figure; give a name that ends in {', '.join(undated)}")
     with house_style(), whole_file(path) as unfinished:
-        figure.savefig(unfinished, format=path.suffix[1:], dpi=_DPI, metadata=undated)
+        figure.savefig(unfinished, format=path.suffix[1:], dpi=_DPI, metadata=undated[path.suffix])

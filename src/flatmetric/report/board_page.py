@@ -6,9 +6,11 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from html import escape
+from typing import Any
 
 from flatmetric.leaderboard import METRICS, Entry, Leaderboard, Standing, differences
 from flatmetric.report.html import chart, page, paragraph, table
+from flatmetric.statistics import Pair
 from flatmetric.version import __version__
 from flatmetric.words import pair_sentence
 
@@ -54,13 +56,15 @@ def board_page(
         "metrics": [{"dataset": e.dataset, "program": e.program, **e.metrics} for e in entries],
         "overall": [dataclasses.asdict(standing) for standing in board.overall],
         "correlations": [dataclasses.asdict(correlation) for correlation in board.correlations],
-        "pairs": [
-            {"dataset": dataset, "a": p.a, "b": p.b, "difference": p.difference, "ci": p.ci, "words": pair_sentence(p)}
-            for dataset, pairs in differences(paired).items()
-            for p in pairs
-        ],
+        "pairs": [_pair(dataset, pair) for dataset, pairs in differences(paired).items() for pair in pairs],
     }
     return page("Leaderboard: Flat Metric", answer, sections, content)
+
+
+def _pair(dataset: str, pair: Pair) -> dict[str, Any]:
+    interval = [round(end, 4) for end in pair.ci]
+    said = {"difference": round(pair.difference, 4), "ci": interval, "words": pair_sentence(pair)}
+    return {"dataset": dataset, "a": pair.a, "b": pair.b, **said}
 
 
 def _no_overall(board: Leaderboard) -> str:
@@ -88,7 +92,7 @@ _METHOD = (
     "Intervals are those of ranks and differences over resampled blocks of frames, the same frames for all programs; "
     "p-values of pairs are corrected for the number of pairs in a data set (Holm)."
 )
-_MOST_PAIRS = 15_000
+_MOST_PAIRS = 8_000
 
 
 def _ranks(board: Leaderboard) -> str:
@@ -103,8 +107,8 @@ def _places(name: str, caption: str, places: Sequence[Standing]) -> str:
     rows = [
         [
             standing.program,
-            (f"{standing.rank:g}", standing.rank),
-            f"{standing.rank_interval[0]:g} to {standing.rank_interval[1]:g}",
+            (f"{standing.rank:.4g}", standing.rank),
+            f"{standing.rank_interval[0]:.4g} to {standing.rank_interval[1]:.4g}",
             (f"{standing.flat_metric:.2f}", standing.flat_metric),
         ]
         for standing in places
@@ -117,9 +121,9 @@ def _results(board: Leaderboard, entries: Sequence[Entry]) -> str:
     rows = []
     for entry in entries:
         standing = places[entry.dataset, entry.program]
-        span = f"{standing.rank_interval[0]:g} to {standing.rank_interval[1]:g}"
+        span = f"{standing.rank_interval[0]:.4g} to {standing.rank_interval[1]:.4g}"
         values = [_shown(name, value) for name, value in entry.metrics.items()]
-        rows.append([entry.program, entry.dataset, (f"{standing.rank:g}", standing.rank), span, *values])
+        rows.append([entry.program, entry.dataset, (f"{standing.rank:.4g}", standing.rank), span, *values])
     header = ["program", "data set", "rank", "95 %", *(TITLES[name] for name in METRICS)]
     return table("results", "Every result; click a header to sort", header, rows, sortable=True)
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flatmetric.comparison import rows_of
-from flatmetric.explanations import RowCosts, per_frame
+from flatmetric.explanations import RowCosts, per_frame, row_masses
 from flatmetric.localizations import Localizations
 from flatmetric.plots.errors import AXES, matched_errors
 from flatmetric.result import BoolArray, FloatArray, IntArray
@@ -53,8 +53,13 @@ def frames_content(score: Score, costs: RowCosts, budget: int) -> dict[str, Any]
     compared, scale = score.compared, len(score.compared.truth_counts)
     cost = np.asarray(table["flat_metric"] * scale, dtype=np.float64)
     chosen = chosen_frames(cost, table["n_truth"] + table["n_pred"], budget)
-    truth = _Side(compared.truth, compared.truth_counts, costs.truth_partner, (costs.displaced + costs.missed) * scale)
-    pred = _Side(compared.pred, compared.pred_counts, costs.pred_partner, costs.false * scale)
+    # What a row costs by itself, nm: the distance it is moved, or lam.
+    own = [
+        np.divide(c, m, out=np.zeros(len(c)), where=m > 0)
+        for c, m in zip((costs.displaced + costs.missed, costs.false), row_masses(score), strict=True)
+    ]
+    truth = _Side(compared.truth, compared.truth_counts, costs.truth_partner, own[0])
+    pred = _Side(compared.pred, compared.pred_counts, costs.pred_partner, own[1])
     shown = []
     for at in chosen:
         frame = int(table["frame"][at])
@@ -186,11 +191,12 @@ def errors_content(score: Score) -> dict[str, Any]:
 
 
 def curve_content(score: Score, lam_max: float) -> dict[str, Any]:
-    """The Flat Metric against lam, nm: all breakpoints, or exact values at 300 of them."""
+    """The Flat Metric against lam, nm: its breakpoints, or of many some 300 spread evenly, exact at each."""
     if len(score.compared.truth_counts) == 0:
         return {"lam": [], "value": [], "breakpoints": 0}
     curve = score.curve(lam_max)
-    lam = curve.lam if len(curve.lam) <= _CURVE_POINTS else np.linspace(0.0, lam_max, _CURVE_POINTS)
+    chosen = np.unique(np.searchsorted(curve.lam, np.linspace(0.0, curve.lam[-1], _CURVE_POINTS)))
+    lam = curve.lam if len(curve.lam) <= _CURVE_POINTS else curve.lam[chosen]
     return {"lam": _rounded(lam, 4), "value": _rounded(curve(lam), 5), "breakpoints": len(curve.lam)}
 
 

@@ -56,12 +56,15 @@ _METRICS = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scored:
-    """A score with its name, its intervals if any, and what was said about it (warnings, findings of a check)."""
+    """A score with its name, its intervals if any, and what was said about it: warnings, and findings of a check.
+
+    `said` is None where nobody looked.
+    """
 
     name: str
     score: Score
     intervals: Intervals | None = None
-    said: tuple[str, ...] = ()
+    said: tuple[str, ...] | None = None
 
 
 def score_page(scored: Scored, command: str) -> str:
@@ -76,8 +79,12 @@ def score_page(scored: Scored, command: str) -> str:
     True
     """
     binned = [_binned(scored.score)]
-    sections = [("summary", "Score", _summary(scored)), *_details([scored], binned), _method([scored], command)]
-    return page(f"{scored.name}: Flat Metric", _answer(scored), sections, _content([scored], binned))
+    sections = [
+        ("summary", "Score", _summary(scored)),
+        *_details([scored], binned, [scored]),
+        _method([scored], command),
+    ]
+    return page(f"{scored.name}: Flat Metric", _answer(scored), sections, _content([scored], binned, [scored]))
 
 
 def comparison_page(found: Comparison, scored: Sequence[Scored], command: str) -> str:
@@ -97,13 +104,13 @@ def comparison_page(found: Comparison, scored: Sequence[Scored], command: str) -
     detailed = list(scored[:_MOST_DETAILED])
     binned = [_binned(one.score) for one in detailed]
     sections = [
-        ("summary", "Ranking", _ranking(found)),
+        ("summary", "Ranking", _ranking(found) + _said(scored)),
         ("pairs", "Pairs", _pairs(found)),
         ("curves", "For which lam which program leads", _lead(found)),
-        *_details(detailed, binned),
+        *_details(detailed, binned, scored),
         _method(list(scored), command),
     ]
-    return page(f"{len(found.names)} programs: Flat Metric", answer, sections, _content(detailed, binned))
+    return page(f"{len(found.names)} programs: Flat Metric", answer, sections, _content(detailed, binned, scored))
 
 
 def _answer(scored: Scored) -> str:
@@ -111,8 +118,7 @@ def _answer(scored: Scored) -> str:
     if isinstance(flat.value, Undefined):
         return f"The Flat Metric is undefined: {flat.value.reason}."
     parts = [float(part) for part in (flat.displaced, flat.missed, flat.false) if not isinstance(part, Undefined)]
-    unit = "molecule" if scored.score.weights == "uniform" else "photon"
-    return budget_sentence(flat.value, parts[0], parts[1], parts[2], unit)
+    return budget_sentence(flat.value, parts[0], parts[1], parts[2], _unit(scored.score))
 
 
 def _summary(scored: Scored) -> str:
@@ -134,8 +140,18 @@ def _summary(scored: Scored) -> str:
         f"{len(score.compared.truth_counts)} true molecules and {len(score.compared.pred_counts)} detections count, "
         f"{score.dim}D, lam {score.lam:g} nm."
     )
-    said = "".join(paragraph(text, "warning") for text in scored.said) or paragraph("Nothing looks wrong.", "note")
-    return paragraph(counts) + table("score", "Every metric", header, rows) + "<h3>Check of the files</h3>" + said
+    return paragraph(counts) + table("score", "Every metric", header, rows) + _said([scored])
+
+
+def _said(scored: Sequence[Scored]) -> str:
+    """What was said about the files, under a heading of its own; nothing where nobody looked."""
+    looked = [one for one in scored if one.said is not None]
+    if not looked:
+        return ""
+    named = len(scored) > 1
+    texts = [f"{one.name}: {text}" if named else text for one in looked for text in one.said or ()]
+    body = "".join(paragraph(text, "warning") for text in texts) or paragraph("Nothing looks wrong.", "note")
+    return f"<h3>Check of the files</h3>{body}"
 
 
 def _shown(value: Value, form: str) -> tuple[str, float | None]:
@@ -196,24 +212,35 @@ def _lead(found: Comparison) -> str:
     return chart("all-curves", "Flat Metric of every program against lam") + said + share
 
 
-def _details(scored: Sequence[Scored], binned: Sequence[Bins]) -> list[tuple[str, str, str]]:
-    """The sections that are drawn from the content, one program at a time."""
+def _details(
+    scored: Sequence[Scored], binned: Sequence[Bins], everyone: Sequence[Scored]
+) -> list[tuple[str, str, str]]:
+    """The sections that are drawn from the content, one program at a time; the budget is of everyone."""
     choice = ""
     if len(scored) > 1:
         names = "".join(f"<option value='{k}'>{escape(one.name)}</option>" for k, one in enumerate(scored))
         choice = f"<label>Program <select class='program'>{names}</select></label>"
+    whose = "<p class='whose note'></p>"
     errors = "<p id='errors-text'></p>" + chart("errors-plane", "dx against dy, counted")
     errors += chart("errors-axes", "Distribution of the errors along each axis")
     curve = chart("curve-chart", "Flat Metric against lam") + "<p class='note' id='curve-note'></p>"
+    few = f"Only the {len(scored)} best programs of {len(everyone)} are here, to keep the file small."
+    left_out = paragraph(few, "note") if len(scored) < len(everyone) else ""
     series = chart("series", "What each frame costs: displaced, missed and false")
     return [
-        ("budget", "Error budget", _budget(scored)),
-        ("frames", "Frame by frame", _frame_browser(choice) + series),
-        ("field", "The whole field", _field_map()),
-        ("errors", "Errors of matched molecules", errors),
-        ("curve", "Flat Metric for every lam", curve),
-        ("bins", "Against depth, photons, density and time", _bins(scored, binned)),
+        ("budget", "Error budget", _budget(everyone)),
+        ("frames", "Frame by frame", left_out + _frame_browser(choice) + series),
+        ("field", "The whole field", whose + _field_map()),
+        ("errors", "Errors of matched molecules", whose + errors),
+        ("curve", "Flat Metric for every lam", whose + curve),
+        ("bins", f"Against {_quantities(binned)}", whose + _bins(scored, binned)),
     ]
+
+
+def _quantities(binned: Sequence[Bins]) -> str:
+    words = {"z": "depth", "photons": "photons", "density": "density", "frame": "time"}
+    there = [word for quantity, word in words.items() if any(quantity in bins for bins in binned)]
+    return ", ".join(there) or "nothing"
 
 
 def _frame_browser(choice: str) -> str:
@@ -317,12 +344,27 @@ def _binned(score: Score) -> Bins:
     return found
 
 
-def _content(scored: Sequence[Scored], binned: Sequence[Bins]) -> dict[str, Any]:
-    """What the script draws."""
+def _content(scored: Sequence[Scored], binned: Sequence[Bins], everyone: Sequence[Scored]) -> dict[str, Any]:
+    """What the script draws: everything of some programs, budget and curve of all."""
     budget = sampling.ROWS // max(1, len(scored))
     return {
         "kind": "score",
+        "unit": _unit(scored[0].score),
         "programs": [_program(one, bins, budget) for one, bins in zip(scored, binned, strict=True)],
+        "everyone": [_overview(one) for one in everyone],
+    }
+
+
+def _unit(score: Score) -> str:
+    return "molecule" if score.weights == "uniform" else "photon"
+
+
+def _overview(one: Scored) -> dict[str, Any]:
+    score = one.score
+    return {
+        "name": one.name,
+        "budget": {part: defined(getattr(score.flat_metric, part)) for part in ("displaced", "missed", "false")},
+        "curve": sampling.curve_content(score, max(_CURVE_TO_NM, 2 * score.lam)),
     }
 
 
@@ -331,12 +373,10 @@ def _program(one: Scored, binned: Bins, budget: int) -> dict[str, Any]:
     return {
         "name": one.name,
         "lam": score.lam,
-        "budget": {part: defined(getattr(score.flat_metric, part)) for part in ("displaced", "missed", "false")},
         "frames": sampling.frames_content(score, costs, budget),
         "series": sampling.series_content(score),
         "field": sampling.field_content(score, costs),
         "errors": sampling.errors_content(score),
-        "curve": sampling.curve_content(score, _CURVE_TO_NM),
         "bins": {quantity: _steps(bins, NAMES[quantity]) for quantity, bins in binned.items()},
     }
 

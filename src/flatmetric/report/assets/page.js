@@ -8,6 +8,8 @@
   const SERIES = ['displaced', 'missed', 'series3', 'series4', 'false', 'quiet', 'text'];
   const DASHES = ['solid', 'dash', 'dot', 'dashdot'];
   const SYMBOLS = ['circle', 'square', 'triangle-up', 'triangle-down', 'diamond', 'cross', 'x', 'star'];
+  const pattern = (shape) => () => ({ shape, fillmode: 'overlay', fgcolor: color('back'), fgopacity: 0.7, solidity: 0.2 });
+  const PATTERNS = { displaced: pattern(''), missed: pattern('/'), false: pattern('.') };
   // The drawing library takes some HTML in labels; names of files are to be shown as they are.
   const plain = (text) => String(text).replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
   const fixed = (value, digits) => (value === null || value === undefined ? '-' : value.toFixed(digits));
@@ -108,12 +110,12 @@
     };
 
     function drawBudget() {
-      const names = content.programs.map((one) => plain(one.name));
-      const traces = ['displaced', 'missed', 'false'].map((part, k) => ({ type: 'bar', orientation: 'h', name: part, y: names,
-        x: content.programs.map((one) => one.budget[part]), marker: { color: color(part), pattern: { shape: ['', '/', '.'][k], fillmode: 'overlay', fgcolor: color('back'), fgopacity: 0.7, solidity: 0.2 } },
+      const names = content.everyone.map((one) => plain(one.name));
+      const traces = ['displaced', 'missed', 'false'].map((part) => ({ type: 'bar', orientation: 'h', name: part, y: names,
+        x: content.everyone.map((one) => one.budget[part]), marker: { color: color(part), pattern: PATTERNS[part]() },
         hovertemplate: '%{y}<br>' + part + ' %{x:.2f} nm<extra></extra>' }));
       byId('budget-chart').style.height = 8 + 2.5 * names.length + 'rem';
-      draw('budget-chart', traces, { barmode: 'stack', xaxis: { title: { text: 'nm per true molecule' } }, yaxis: { autorange: 'reversed', type: 'category' } });
+      draw('budget-chart', traces, { barmode: 'stack', xaxis: { title: { text: 'nm per true ' + content.unit } }, yaxis: { autorange: 'reversed', type: 'category' } });
     }
 
     function describe(side, columns, k, other) {
@@ -181,7 +183,7 @@
 
     function drawSeries() {
       const s = program().series;
-      const traces = ['displaced', 'missed', 'false'].map((part) => ({ type: 'bar', name: part, x: s.frame, y: s[part], marker: { color: color(part), line: { width: 0 } }, hovertemplate: 'frame %{x}<br>' + part + ' %{y:.1f} nm<extra></extra>' }));
+      const traces = ['displaced', 'missed', 'false'].map((part) => ({ type: 'bar', name: part, x: s.frame, y: s[part], marker: { color: color(part), line: { width: 0 }, pattern: PATTERNS[part]() }, hovertemplate: 'frame %{x}<br>' + part + ' %{y:.1f} nm<extra></extra>' }));
       draw('series', traces, { barmode: 'stack', bargap: 0, xaxis: { title: { text: 'frame' } }, yaxis: { title: { text: s.together > 1 ? 'nm, mean of ' + s.together + ' frames' : 'nm' } } });
     }
 
@@ -193,6 +195,9 @@
       if (f.kind === 'points') {
         byId('field-note').textContent = 'Every row of all frames. Drag to zoom, double-click to see all.';
         const p = f.layers[layer];
+        if (!p.x.length) axes.annotations = [{ text: 'nothing ' + layer, showarrow: false, xref: 'paper', yref: 'paper', x: 0.5, y: 0.5 }];
+        Object.assign(axes.xaxis, { range: span('x') });
+        Object.assign(axes.yaxis, { range: span('y').reverse(), autorange: false });
         const look = { truth: ['circle-open', 'truth'], found: ['circle', 'displaced'], missed: ['x-thin', 'missed'], false: ['cross-thin', 'false'] }[layer];
         draw('field-map', [{ type: 'scatter', mode: 'markers', name: layer, x: p.x, y: p.y, marker: { symbol: look[0], size: 7, color: color(look[1]), line: { width: 1.5, color: color(look[1]) } } }], axes);
         return;
@@ -215,10 +220,11 @@
     const lamLine = (lam) => ({ type: 'line', x0: lam, x1: lam, yref: 'paper', y0: 0, y1: 1, line: { color: color('quiet'), dash: 'dot' } });
     function drawCurve() {
       const p = program();
-      byId('curve-note').textContent = 'Exact; ' + p.curve.breakpoints + ' breakpoints. The dotted line is lam = ' + p.lam + ' nm.';
-      draw('curve-chart', [{ type: 'scatter', mode: 'lines', x: p.curve.lam, y: p.curve.value, line: { color: color('displaced') }, hovertemplate: 'lam %{x:.1f}: %{y:.2f} nm<extra></extra>' }],
+      const curve = content.everyone[at].curve;
+      byId('curve-note').textContent = 'Of ' + curve.breakpoints + ' breakpoints ' + curve.lam.length + ' are drawn, exact at each. The dotted line is lam = ' + p.lam + ' nm.';
+      draw('curve-chart', [{ type: 'scatter', mode: 'lines', x: curve.lam, y: curve.value, line: { color: color('displaced') }, hovertemplate: 'lam %{x:.1f}: %{y:.2f} nm<extra></extra>' }],
         { shapes: [lamLine(p.lam)], xaxis: { title: { text: 'lam [nm]' } }, yaxis: { title: { text: 'Flat Metric [nm]' }, rangemode: 'tozero' } });
-      draw('all-curves', content.programs.map((one, k) => ({ type: 'scatter', mode: 'lines', name: plain(one.name), x: one.curve.lam, y: one.curve.value, line: { color: color(SERIES[k % SERIES.length]), dash: DASHES[k % DASHES.length] } })),
+      draw('all-curves', content.everyone.map((one, k) => ({ type: 'scatter', mode: 'lines', name: plain(one.name), x: one.curve.lam, y: one.curve.value, line: { color: color(SERIES[k % SERIES.length]), dash: DASHES[k % DASHES.length] } })),
         { shapes: [lamLine(p.lam)], xaxis: { title: { text: 'lam [nm]' } }, yaxis: { title: { text: 'Flat Metric [nm]' }, rangemode: 'tozero' } });
     }
 
@@ -235,7 +241,10 @@
       }
     }
 
-    function drawProgram() { drawFrame(); drawSeries(); drawField(); drawErrors(); drawCurve(); drawBins(); }
+    function drawProgram() {
+      const name = content.programs.length > 1 ? 'Program: ' + program().name : '';
+      document.querySelectorAll('.whose').forEach((place) => { place.textContent = name; });
+      drawFrame(); drawSeries(); drawField(); drawErrors(); drawCurve(); drawBins(); }
     function step(by) {
       const last = frames().length - 1;
       place = Math.max(0, Math.min(last, place + by));
