@@ -142,7 +142,9 @@ class Protocol:
             return
         _number(self.border, "border")
         if self.fov is None:
-            raise InputError(f"border is {self.border:g} but the size of the field is not known; give fov in nm")
+            raise InputError(
+                f"border is {self.border:g} but the size of the field is not known; give fov (--fov) in nm"
+            )
         if not 0 <= _number(self.border, "border") < min(self.fov) / 2:
             raise InputError(
                 f"border is {self.border:g}; give a length from 0 to half the field of {min(self.fov):g} nm"

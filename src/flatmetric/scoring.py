@@ -250,7 +250,7 @@ def score(
     if weights not in ("uniform", "photons"):
         raise InputError(f"weights is {weights!r}; give uniform or photons")
     if images and rules.fov is None:
-        raise InputError("the images need the size of the field; give fov in nm")
+        raise InputError("the images need the size of the field; give fov (--fov) in nm")
     try:
         thread_count = arguments.thread_count(threads)
         scale = None if axis_scale is None else tuple(float(f) for f in np.atleast_1d(axis_scale))

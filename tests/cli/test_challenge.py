@@ -31,7 +31,12 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("challenge")
     mine = folder / "mine.sh"
     mine.write_text('test -f "$1" && printf "1,100,100,0,500\\n2,3000,3000,0,500\\n" > "$2"\n')
-    programs = ("crash=sh -c 'echo went wrong >&2; exit 3'", "hang=sleep 100", "silent=true", "none=/no/such/program")
+    programs = (
+        "crash=sh -c 'echo went wrong >&2; exit 3' {out}",
+        "hang=sh -c 'sleep 100' {out}",
+        "silent=true {out}",
+        "none=/no/such/program {out}",
+    )
     options = [part for text in (*programs, f"mine=sh {mine} {{stack}} {{out}}") for part in ("--program", text)]
     out = run("challenge", "run", "--out", folder / "out", *FEW, *THREE, *options, "--time-limit", "25")
     assert out.returncode == 0, out.stderr
@@ -131,8 +136,13 @@ def test_real_results_of_real_programs_give_the_same_figures(tmp_path: Path) -> 
     [
         (("--participant", "nobody"), "method is 'nobody'"),
         (("--program", "mine"), "--program is 'mine'"),
-        (("--program", "a/b=true"), "--program is 'a/b=true'"),
-        (("--program", "baseline-1=true", "--participant", "baseline-1"), "two participants are called baseline-1"),
+        (("--program", "a/b=true {out}"), "--program is 'a/b=true {out}'"),
+        (("--program", "mine=true"), "--program mine has no {out}"),
+        (("--program", "mine=sh 'a {out}"), "can't be split into words"),
+        (
+            ("--program", "log-1=true {out}", "--participant", "log-1"),
+            "two participants are called log-1",
+        ),
         (("--dataset", "MT9"), "dataset is 'MT9'"),
         (("--dataset", "MT3.N2.LD", "--dataset", "MT3.N2.LD"), "two data sets have the same name"),
         (("--time-limit", "0"), "--time-limit is 0"),
@@ -152,7 +162,7 @@ def test_a_participant_is_stopped_with_its_children(tmp_path: Path) -> None:
     script = tmp_path / "parent.sh"
     script.write_text(f"(sleep 8; touch {mark}) &\nsleep 60\n")
     options = ("--dataset", "MT4.N2.HD", "--frames", "2", "--participant", "baseline-1", "--time-limit", "4")
-    out = run("challenge", "run", "--out", tmp_path / "out", *options, "--program", f"parent=sh {script}")
+    out = run("challenge", "run", "--out", tmp_path / "out", *options, "--program", f"parent=sh {script} {{out}}")
     assert out.returncode == 0 and "parent: stopped after 4 s" in out.stdout
     time.sleep(6)
     assert not mark.exists()
@@ -160,7 +170,7 @@ def test_a_participant_is_stopped_with_its_children(tmp_path: Path) -> None:
 
 def test_a_run_that_is_stopped_ends_its_participants(tmp_path: Path) -> None:
     mark = tmp_path / "alive"
-    options = ["--dataset", "MT4.N2.HD", "--frames", "2", "--program", f"slow=sh -c 'sleep 12; touch {mark}'"]
+    options = ["--dataset", "MT4.N2.HD", "--frames", "2", "--program", f"slow=sh -c 'sleep 12; touch {mark}' {{out}}"]
     command = [sys.executable, "-m", "flatmetric", "challenge", "run", "--out", str(tmp_path / "out"), *options]
     process = subprocess.Popen([*command, "--participant", "baseline-1"], stdout=subprocess.DEVNULL)
     time.sleep(8)
@@ -176,3 +186,20 @@ def test_participants_that_all_fail_leave_a_board_of_reasons(tmp_path: Path) -> 
     assert out.returncode == 0, out.stderr
     assert "MT4.N2.HD, log-1: stopped after 0.01 s" in out.stdout and "nothing to draw" in out.stdout
     assert (tmp_path / "challenge.html").exists()
+
+
+def test_a_program_that_was_edited_is_run_again(tmp_path: Path) -> None:
+    script = tmp_path / "mine.sh"
+    command = f"mine=sh {script} {{stack}} {{out}}"
+    places = []
+    for x in (1000, 2000):
+        script.write_text(f'printf "1,{x},1000,0,500\\n2,{x},1000,0,500\\n" > "$2"\n')
+        options = ("--dataset", "MT4.N2.HD", "--frames", "2", "--participant", "baseline-1", "--program", command)
+        out = run("challenge", "run", "--out", tmp_path / "out", *options)
+        assert out.returncode == 0, out.stderr
+        places.append(fm.read(tmp_path / "out" / "MT4.N2.HD" / "results" / "mine.csv").x[0])
+    assert places == [1000, 2000]
+    (tmp_path / "out" / "fig4.pdf").unlink()
+    (tmp_path / "out" / "fig4.pdf").mkdir()
+    out = run("challenge", "run", "--out", tmp_path / "out", *options)
+    assert out.returncode == 2 and "fig4.pdf: is a folder" in out.stderr

@@ -14,10 +14,13 @@ from flatmetric.cli import reading, rules
 from flatmetric.cli.board import Rules, find_jobs, write_board
 from flatmetric.cli.columns import aligned
 from flatmetric.cli.running import chosen_programs, run_all, runs_csv
-from flatmetric.cli.writing import make_folder, this_command, write_text
+from flatmetric.cli.writing import make_folder, refuse_outputs, this_command, write_text
 from flatmetric.errors import InputError
 from flatmetric.leaderboard import Entry
 from flatmetric.statistics import RESAMPLES
+
+_PAGE, _AGREEMENT, _RUNS = "challenge.html", "agreement.csv", "runs.csv"
+_FIGURES = ("fig1c.png", "fig1c.pdf", "fig4.png", "fig4.pdf")
 
 challenge = typer.Typer(help="A challenge in a box: simulate, localize, rank.", no_args_is_help=True)
 
@@ -66,6 +69,7 @@ def run(
     workers = thread_count(threads)
     scoring = Rules(lam, chosen, reading.options_from_flags(), RESAMPLES, 0, workers)
     make_folder(out)
+    refuse_outputs([out / name for name in (*_FIGURES, _PAGE, _AGREEMENT, _RUNS)], [])
     if existing is not None:
         if participant or program or dataset or frames is not None:
             raise InputError(
@@ -79,14 +83,18 @@ def run(
         runs = run_all(out, _datasets(dataset or [], frames), programs, seed, time_limit, workers)
         ours = {(r.dataset, r.program) for r in runs if r.reason is None}
         jobs = [job for job in find_jobs(out) if (job.dataset, job.program) in ours] if ours else []
-        write_text(runs_csv(runs), out / "runs.csv")
+        write_text(runs_csv(runs), out / _RUNS)
     missing = {(r.dataset, r.program): r.reason for r in runs if r.reason is not None}
     scored = write_board(jobs, out / "leaderboard", scoring, missing)
-    write_text(board_page(scored.board, scored.entries, scored.failures, this_command()), out / "challenge.html")
+    write_text(board_page(scored.board, scored.entries, scored.failures, this_command()), out / _PAGE)
     print(scored.page + "\n")
-    _figures(out, scored.entries)
-    files = "challenge.html, leaderboard, fig1c and fig4 (.pdf, .png), agreement.csv" + ", runs.csv" * bool(runs)
-    print(f"written: {out}/{files}")
+    written = [_PAGE, "leaderboard"] + ([_RUNS] if runs else [])
+    if scored.entries:
+        _figures(out, scored.entries)
+        written += [_AGREEMENT, *_FIGURES]
+    else:
+        print("no result was scored, so there is nothing to draw")
+    print(f"written: {', '.join(str(out / name) for name in written)}")
 
 
 def _datasets(names: list[str], frames: int | None) -> list[Any]:
@@ -103,9 +111,6 @@ def _figures(out: Path, entries: list[Entry]) -> None:
     from flatmetric.paper.participants import Agreement, agreements, draw, leads, verdict
     from flatmetric.plots.style import save
 
-    if not entries:
-        print("no result was scored, so there is nothing to draw")
-        return
     told: list[Agreement] = []
     for metric in ("flat_metric", "rmsmd", "rmsmd_whole_set"):
         told += agreements(entries, metric)
@@ -114,7 +119,7 @@ def _figures(out: Path, entries: list[Entry]) -> None:
         for suffix in (".png", ".pdf"):
             save(figure, out / f"{stem}{suffix}")
     found = leads(entries)
-    write_text(_agreement_csv(told), out / "agreement.csv")
+    write_text(_agreement_csv(told), out / _AGREEMENT)
     header = ["data set", "metric", "programs", "Spearman", "95 %", "Pearson", "95 %"]
     rows = [
         [

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,11 +64,21 @@ def chosen_programs(names: list[str], commands: list[str]) -> list[Program]:
         name, equals, command = text.partition("=")
         if not equals or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name) or not command.strip():
             raise InputError(f"--program is {text!r}; give a name and a command, as mine='mine.py {{stack}} {{out}}'")
-        programs.append(Program(name, tuple(shlex.split(command))))
+        parts = _split(command)
+        if "{out}" not in parts:
+            raise InputError(f"--program {name} has no {{out}}, where its result goes; write {{stack}} {{out}} into it")
+        programs.append(Program(name, parts))
     for one in programs:
         if sum(other.name == one.name for other in programs) > 1:
             raise InputError(f"two participants are called {one.name}; rename one")
     return programs
+
+
+def _split(command: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(command))
+    except ValueError as error:
+        raise InputError(f"--program is {command!r}, which can't be split into words, {error}") from error
 
 
 def run_all(
@@ -127,7 +138,11 @@ class _Runner:
         """One participant on one data set; its result appears whole, with a record of how it was made."""
         result, record = folder / "results" / f"{program.name}.csv", folder / "runs" / f"{program.name}.json"
         own = program.command[0] == sys.executable  # which may lie elsewhere the next time
-        made_by = {"command": list(program.command[1 if own else 0 :]), "version": __version__}
+        made_by = {
+            "command": list(program.command[1 if own else 0 :]),
+            "files": _files_of(program.command[1:]),
+            "version": __version__,
+        }
         before = _stored(record)
         if result.is_file() and before.items() >= made_by.items():
             return Run(folder.name, program.name, float(before["seconds"]), None)
@@ -171,6 +186,16 @@ class _Runner:
             last = f": {words[-1].removeprefix('flatmetric: ')}" if words else ""
             return f"ended with code {process.returncode}{last}"
         return None if result.is_file() else "ended without writing its result"
+
+
+def _files_of(command: Sequence[str]) -> dict[str, list[int]]:
+    """Size and time of the files that a command names: a script that was changed is run again."""
+    found = {}
+    for part in command:
+        if Path(part).is_file():
+            there = Path(part).stat()
+            found[part] = [there.st_size, there.st_mtime_ns]
+    return found
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
