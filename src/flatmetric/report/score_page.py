@@ -175,7 +175,8 @@ def _ranking(found: Comparison) -> str:
             form = ".3f" if field in ("recall", "precision") else ".2f"
             text, number = _shown(getattr(getattr(score, part), field), form)
             span = intervals.intervals.get(f"{part}.{field}")
-            row.append((text if span is None else f"{text} ({span[0]:{form}} to {span[1]:{form}})", number))
+            plain = span is None or field in ("recall", "precision")  # their intervals would make the table too wide
+            row.append((text if plain or span is None else f"{text} ({span[0]:{form}} to {span[1]:{form}})", number))
         rows.append(row)
     return table("ranking", f"Best first, with {found.intervals[0].level:g} % intervals", header, rows, sortable=True)
 

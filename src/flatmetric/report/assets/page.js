@@ -4,7 +4,7 @@
   const byId = (name) => document.getElementById(name);
   const color = (name) => getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();
   // No button that would send anything anywhere.
-  const CONFIG = { responsive: true, displaylogo: false, modeBarButtons: [['toImage', 'zoom2d', 'pan2d', 'resetScale2d']] };
+  const CONFIG = { responsive: true, displaylogo: false, displayModeBar: innerWidth > 600 ? 'hover' : false, modeBarButtons: [['toImage', 'zoom2d', 'pan2d', 'resetScale2d']] };
   const SERIES = ['displaced', 'missed', 'series3', 'series4', 'false', 'quiet', 'text'];
   const DASHES = ['solid', 'dash', 'dot', 'dashdot'];
   const SYMBOLS = ['circle', 'square', 'triangle-up', 'triangle-down', 'diamond', 'cross', 'x', 'star'];
