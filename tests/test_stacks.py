@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -88,6 +89,38 @@ def test_files_that_are_no_stack_are_refused(tmp_path: Path, stack: Path) -> Non
     cut.write_bytes(stack.read_bytes()[:5000])
     with pytest.raises(InputError, match=r"cut\.tif"):
         list(open_stack(cut).blocks(100))
+
+
+def test_stacks_that_are_cut_between_frames_are_refused(tmp_path: Path, stack: Path) -> None:
+    whole = stack.read_bytes()
+    for length in range(3000, len(whole) - 1, 997):
+        cut = tmp_path / "cut.tif"
+        cut.write_bytes(whole[:length])
+        with pytest.raises(InputError, match=r"cut\.tif"):
+            list(open_stack(cut).blocks(100))
+
+
+def test_pages_that_are_fewer_than_the_metadata_say_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "short.ome.tif"
+    write_stack(path, IMAGES[:5], frames=25, pixels=16, pixel_size=100.0)
+    with pytest.raises(InputError, match="damaged or cut off"):
+        open_stack(path)
+
+
+@pytest.mark.parametrize("how", [{"imagej": True}, {"metadata": {"axes": "TZYX"}}, {"ome": True}])
+def test_images_of_more_than_time_are_refused(tmp_path: Path, how: dict[str, Any]) -> None:
+    path = tmp_path / "hyper.tif"
+    tifffile.imwrite(path, IMAGES[:10].reshape(2, 5, 16, 16), photometric="minisblack", **how)
+    with pytest.raises(InputError, match=r"has the axes .*; give one image for each frame"):
+        open_stack(path)
+
+
+def test_the_library_says_nothing_by_itself(tmp_path: Path, stack: Path, caplog: pytest.LogCaptureFixture) -> None:
+    cut = tmp_path / "cut.tif"
+    cut.write_bytes(stack.read_bytes()[:9000])
+    with pytest.raises(InputError):
+        open_stack(cut)
+    assert caplog.records == []
 
 
 def test_frames_of_another_size_are_told(tmp_path: Path) -> None:

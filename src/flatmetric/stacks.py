@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from flatmetric.version import __version__
 Image = npt.NDArray[np.uint16]
 
 _BIG = 2**32 - 2**25  # larger files need 64-bit offsets
+_PAGE_OVERHEAD = 512  # bytes, generously
 _PER_UNIT_NM = {"nm": 1.0, "um": 1e3, "\N{MICRO SIGN}m": 1e3, "\N{GREEK SMALL LETTER MU}m": 1e3, "mm": 1e6}
 
 
@@ -35,7 +37,8 @@ class Stack:
     def blocks(self, size: int) -> Iterator[tuple[int, Image]]:
         """Consecutive frames, at most `size` at once, as (k, height, width), with the number of the first, from 1."""
         with ExitStack() as opened:
-            pages = _pages(_open(self.path, opened), self.path)
+            complaints = opened.enter_context(_listening())
+            pages = _pages(_open(self.path, opened), self.path, complaints)
             for first in range(0, self.frames, size):
                 block = [_image(pages[at], self) for at in range(first, min(first + size, self.frames))]
                 yield first + 1, np.stack(block)
@@ -51,8 +54,9 @@ def open_stack(path: Path) -> Stack:
     flatmetric.errors.InputError: README.md: is not a TIFF file; give a stack of 16-bit images
     """
     with ExitStack() as opened:
+        complaints = opened.enter_context(_listening())
         file = _open(path, opened)
-        pages = _pages(file, path)
+        pages = _pages(file, path, complaints)
         first = pages[0]
         if first.dtype != np.uint16 or len(first.shape) != 2:
             kind = "colour" if len(first.shape) != 2 else f"{first.dtype} numbers"
@@ -70,29 +74,61 @@ def _open(path: Path, opened: ExitStack) -> Any:
     except OSError as error:
         raise InputError(f"{path}: can't be read, {error.strerror or error}") from error
     except Exception as error:  # a damaged file may end the library anywhere
-        raise InputError(f"{path}: is damaged, {error}") from error
+        raise _damaged(path, error) from error
 
 
-def _pages(file: Any, path: Path) -> Any:
+@contextmanager
+def _listening() -> Iterator[list[str]]:
+    """What the library has to complain about, instead of on the terminal."""
+    said: list[str] = []
+
+    class Ear(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.levelno >= logging.ERROR:
+                said.append(record.getMessage())
+
+    logger = logging.getLogger("tifffile")
+    ear, before = Ear(), logger.propagate
+    logger.addHandler(ear)
+    logger.propagate = False
+    try:
+        yield said
+    finally:
+        logger.removeHandler(ear)
+        logger.propagate = before
+
+
+def _pages(file: Any, path: Path, complaints: list[str]) -> Any:
     try:
         count = len(file.pages)
         if count == 0:
             raise InputError(f"{path}: holds no image; give a stack of 16-bit images")
+        grey = len(file.pages[0].shape) == 2
+        series = file.series[0]
+        if grey and len(series.shape) > 3:
+            raise InputError(f"{path}: has the axes {series.axes}; give one image for each frame")
         # ImageJ writes large stacks as one grey page and a shape.
-        if count == 1 and len(file.pages[0].shape) == 2 and len(file.series[0].shape) == 3:
-            return file.series[0].asarray()
-        return file.pages
+        pages = series.asarray() if count == 1 and grey and len(series.shape) == 3 else file.pages
+        if complaints or (grey and len(series.shape) == 3 and series.shape[0] > len(pages)):
+            raise InputError(f"{path}: is damaged or cut off; get the whole file")
+        return pages
     except InputError:
         raise
     except Exception as error:
-        raise InputError(f"{path}: is damaged, {error}") from error
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, error: Exception) -> InputError:
+    if "imagecodecs" in str(error) or isinstance(error, ImportError):
+        return InputError(f"{path}: is compressed in a way that needs the package imagecodecs; install it")
+    return InputError(f"{path}: is damaged, {error}")
 
 
 def _image(page: Any, stack: Stack) -> Image:
     try:
         image = np.asarray(page if isinstance(page, np.ndarray) else page.asarray())
     except Exception as error:
-        raise InputError(f"{stack.path}: is damaged, {error}") from error
+        raise _damaged(stack.path, error) from error
     if image.shape != (stack.height, stack.width) or image.dtype != np.uint16:
         raise InputError(
             f"{stack.path}: frames differ, {image.shape} {image.dtype} after "
@@ -135,7 +171,7 @@ def write_stack(path: Path, images: Iterable[Image], *, frames: int, pixels: int
     from tifffile import TiffWriter
 
     description = _ome_xml(frames, pixels, pixel_size)
-    big = frames * pixels * pixels * 2 > _BIG
+    big = frames * (pixels * pixels * 2 + _PAGE_OVERHEAD) > _BIG
     with whole_file(path) as unfinished, TiffWriter(unfinished, bigtiff=big) as writer:
         for at, image in enumerate(images):
             writer.write(

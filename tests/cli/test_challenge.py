@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import flatmetric as fm
@@ -203,3 +205,48 @@ def test_a_program_that_was_edited_is_run_again(tmp_path: Path) -> None:
     (tmp_path / "out" / "fig4.pdf").mkdir()
     out = run("challenge", "run", "--out", tmp_path / "out", *options)
     assert out.returncode == 2 and "fig4.pdf: is a folder" in out.stderr
+
+
+def test_a_data_set_does_not_depend_on_which_others_take_part(tmp_path: Path) -> None:
+    options = ("--frames", "2", "--participant", "baseline-1")
+    run("challenge", "run", "--out", tmp_path / "two", "--dataset", "MT3.N2.LD", "--dataset", "MT4.N2.HD", *options)
+    run("challenge", "run", "--out", tmp_path / "one", "--dataset", "MT4.N2.HD", *options)
+    stacks = [(tmp_path / name / "MT4.N2.HD" / "stack.ome.tif").read_bytes() for name in ("one", "two")]
+    assert stacks[0] == stacks[1]
+
+
+def test_what_lies_about_is_nobodys_result(tmp_path: Path) -> None:
+    options = ("--dataset", "MT4.N2.HD", "--frames", "2", "--participant", "baseline-1")
+    run("challenge", "run", "--out", tmp_path, *options)
+    (tmp_path / "MT4.N2.HD" / "runs" / "silent.csv").write_text("frame,x [nm],y [nm]\n1,100,100\n")
+    (tmp_path / "MT4.N2.HD" / "runs" / "baseline-1.json").write_text("{}")
+    programs = ("--program", "silent=true {out}", "--program", "folder=mkdir {out}", "--program", "word=touch a-{out}")
+    long_words = ("--program", "long=sh -c 'printf %09999d 7 >&2; exit 1' {out}")
+    out = run("challenge", "run", "--out", tmp_path, *options, *programs, *long_words)
+    assert out.returncode == 0, out.stderr
+    reasons = {row["program"]: row["reason"] for row in rows(tmp_path / "leaderboard" / "leaderboard.csv")}
+    assert reasons["silent"] == reasons["folder"] == "ended without writing its result"
+    assert reasons["baseline-1"] == "" and len(reasons["long"]) < 300
+    assert reasons["word"].startswith("ended with code 1")
+
+
+def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
+    options = ["--dataset", "MT4.N2.HD", "--frames", "2", "--participant", "baseline-1"]
+    command = [sys.executable, "-m", "flatmetric", "challenge", "run", "--out", str(tmp_path), *options]
+    slow = subprocess.Popen([*command, "--program", "slow=sh -c 'sleep 8' {out}"], stdout=subprocess.DEVNULL)
+    time.sleep(4)
+    out = run("challenge", "run", "--out", tmp_path, *options)
+    assert out.returncode == 2 and "another run is at work there" in out.stderr
+    assert slow.wait(timeout=60) == 0
+
+
+def test_names_with_dollars_and_odd_bytes_can_be_drawn(done: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "in" / "D$_$3"
+    (folder / "results").mkdir(parents=True)
+    shutil.copy(done / "out" / "ER1.N3.LD" / "activations.csv", folder)
+    for k, name in enumerate(("a$b$", "_under", "two  spaces", os.fsdecode(b"\xff"), "e")):
+        table = fm.read(done / "out" / "ER1.N3.LD" / "results" / "baseline-2.csv")
+        write(table.select(np.arange(len(table)) % (k + 2) > 0), folder / "results" / f"{name}.csv", "thunderstorm")
+    out = run("challenge", "run", "--from", tmp_path / "in", "--out", tmp_path / "out")
+    assert out.returncode == 0, out.stderr
+    assert (tmp_path / "out" / "fig4.png").exists()

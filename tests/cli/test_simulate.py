@@ -164,3 +164,31 @@ def test_20_000_frames_take_less_than_two_minutes_and_a_gigabyte(tmp_path: Path)
         peaks.append(peak)
     assert 10 * seconds[1] < 120
     assert peaks[1] < 300 and peaks[1] - peaks[0] < 30  # MB; the frames of 2000 would be 16 MB as counts, 65 as photons
+
+
+def test_files_that_were_not_simulated_are_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "activations.csv").write_text("mine")
+    out = run("simulate", "--dataset", "MT3.N2.LD", "--frames", "2", "--out", tmp_path)
+    assert out.returncode == 2 and "was not simulated here" in out.stderr
+    assert (tmp_path / "activations.csv").read_text() == "mine"
+
+
+def test_a_simulation_that_did_not_end_says_so(simulated: Path, tmp_path: Path) -> None:
+    for name in ("stack.ome.tif", "simulation.json"):
+        (tmp_path / name).write_bytes((simulated / name).read_bytes())
+    told = json.loads((tmp_path / "simulation.json").read_text())
+    (tmp_path / "simulation.json").write_text(json.dumps(told | {"unfinished": True}))
+    out = run("localize", tmp_path / "stack.ome.tif")
+    assert out.returncode == 0 and "the camera is not known" in out.stderr
+    out = run("simulate", "--dataset", "MT3.N2.LD", "--frames", "2", "--out", tmp_path)
+    assert out.returncode == 0
+    assert "unfinished" not in json.loads((tmp_path / "simulation.json").read_text())
+
+
+def test_photophysics_without_end_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(
+        'structure = "microtubules"\nframes = 50\ndensity = 1.0\nphotons = 2000\nbackground = 10\n'
+        "[photophysics]\nblinks = 900000\ndark_time = 900000\n"
+    )
+    out = run("simulate", "--dataset", tmp_path / "mine.toml", "--out", tmp_path / "a")
+    assert out.returncode == 2 and "give fewer frames" in out.stderr and out.stderr.count("\n") == 1

@@ -62,6 +62,12 @@ def test_dark_images_hold_nothing(name: str) -> None:
     assert len(found.x) == len(found.image) == 0
 
 
+def test_widths_in_the_wrong_order_are_refused() -> None:
+    chosen = participant("dog", {"min_sigma": 9.0})
+    with pytest.raises(InputError, match=r"min_sigma 9 is above max_sigma 2\.5"):
+        METHODS["dog"].run(np.zeros((1, 32, 32)), chosen.settings)
+
+
 def test_all_participants_keep_to_the_limits_of_their_settings() -> None:
     for name, one in PARTICIPANTS.items():
         assert participants.METHODS[one.method].settings.keys() == one.settings.keys()
@@ -69,9 +75,10 @@ def test_all_participants_keep_to_the_limits_of_their_settings() -> None:
             assert METHODS[one.method].settings[setting].refuses(value) is None, name
 
 
+@pytest.mark.parametrize("side", [1, 3])
 @pytest.mark.parametrize("name", INSTALLED)
-def test_images_smaller_than_a_spot_hold_nothing(name: str) -> None:
-    found = METHODS[name].run(np.full((2, 3, 3), 10.0), usual(METHODS[name].settings))
+def test_images_smaller_than_a_spot_hold_nothing(name: str, side: int) -> None:
+    found = METHODS[name].run(np.full((2, side, side), 10.0), usual(METHODS[name].settings))
     assert len(found.x) == 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import re
 from pathlib import Path
 
@@ -46,6 +47,13 @@ def test_of_too_many_frames_the_worst_and_some_of_the_rest_are_kept() -> None:
     worst = np.argsort(-cost)[:20]
     assert np.isin(worst, kept).all()
     assert kept.min() < 60 and kept.max() > 940
+
+
+def test_the_worst_frame_is_kept_however_large_it_is() -> None:
+    cost, rows = np.arange(20.0), np.full(20, 300)
+    rows[1], cost[1] = 2400, 99.0
+    assert 1 in chosen_frames(cost, rows, 4500)
+    assert chosen_frames(np.array([5.0]), np.array([50_000]), 36_000).tolist() == [0]
 
 
 def test_a_frame_holds_its_rows_and_their_partners(score: fm.Score) -> None:
@@ -173,3 +181,26 @@ def test_a_page_that_cannot_be_written_is_found_out_first(tmp_path: Path, comman
     assert b"flatmetric " + command.encode() in first
     run(command, *files, "--report", tmp_path / "page.html")
     assert (tmp_path / "page.html").read_bytes() == first
+
+
+def test_a_page_takes_the_place_of_no_other_output(tmp_path: Path) -> None:
+    data = Path(fm.__file__).parent / "data"
+    (tmp_path / "d" / "results").mkdir(parents=True)
+    (tmp_path / "d" / "truth.csv").write_bytes((data / "demo_truth.csv").read_bytes())
+    (tmp_path / "d" / "results" / "a.csv").write_bytes((data / "demo_dog.csv").read_bytes())
+    rules = tmp_path / "rules.toml"
+    rules.write_text("tolerance = 200.0")
+    run("leaderboard", tmp_path)
+    for target in (rules, tmp_path / "leaderboard" / "leaderboard.json"):
+        before = target.read_bytes()
+        out = run("leaderboard", tmp_path, "--protocol", rules, "--report", target)
+        assert out.returncode == 2 and target.read_bytes() == before
+
+
+def test_names_of_any_bytes_have_a_page(tmp_path: Path) -> None:
+    data = Path(fm.__file__).parent / "data"
+    odd = tmp_path / os.fsdecode(b"\xff.csv")
+    odd.write_bytes((data / "demo_dog.csv").read_bytes())
+    out = run("score", data / "demo_truth.csv", odd, "--report", tmp_path / "page.html")
+    assert out.returncode == 0, out.stderr
+    assert (tmp_path / "page.html").read_text(encoding="utf-8")

@@ -8,6 +8,7 @@ import hashlib
 import io
 import json as json_module
 import math
+from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -110,9 +111,8 @@ def find_jobs(folder: Path) -> list[Job]:
         jobs += [Job(place.name, program_name(path), truths[0], path) for path in results]
     if not jobs:
         raise InputError(f"{folder}: holds no DATASET/truth.* with DATASET/results/PROGRAM.*")
-    names = [(job.dataset, job.program) for job in jobs]
-    for name in names:
-        if names.count(name) > 1:
+    for name, count in Counter((job.dataset, job.program) for job in jobs).items():
+        if count > 1:
             raise InputError(f"{folder}: two results of {name[0]} are called {name[1]}; rename one")
     return jobs
 

@@ -13,7 +13,7 @@ from flatmetric.arguments import thread_count
 from flatmetric.cli import reading, rules
 from flatmetric.cli.board import Rules, find_jobs, write_board
 from flatmetric.cli.columns import aligned
-from flatmetric.cli.running import chosen_programs, run_all, runs_csv
+from flatmetric.cli.running import chosen_programs, only_one_at_a_time, run_all, runs_csv
 from flatmetric.cli.writing import make_folder, refuse_outputs, this_command, write_text
 from flatmetric.errors import InputError
 from flatmetric.leaderboard import Entry
@@ -80,7 +80,8 @@ def run(
         if not 0 < time_limit < 1e9:
             raise InputError(f"--time-limit is {time_limit}; give seconds above 0")
         programs = chosen_programs(participant or [], program or [])
-        runs = run_all(out, _datasets(dataset or [], frames), programs, seed, time_limit, workers)
+        with only_one_at_a_time(out):
+            runs = run_all(out, _datasets(dataset or [], frames), programs, seed, time_limit, workers)
         ours = {(r.dataset, r.program) for r in runs if r.reason is None}
         jobs = [job for job in find_jobs(out) if (job.dataset, job.program) in ours] if ours else []
         write_text(runs_csv(runs), out / _RUNS)
@@ -93,6 +94,8 @@ def run(
         _figures(out, scored.entries)
         written += [_AGREEMENT, *_FIGURES]
     else:
+        for name in (_AGREEMENT, *_FIGURES):
+            (out / name).unlink(missing_ok=True)  # of an earlier run
         print("no result was scored, so there is nothing to draw")
     print(f"written: {', '.join(str(out / name) for name in written)}")
 
@@ -103,6 +106,9 @@ def _datasets(names: list[str], frames: int | None) -> list[Any]:
     found = [named(name) for name in names or PAPER]
     if len({dataset.name for dataset in found}) < len(found):
         raise InputError("two data sets have the same name; name each once")
+    taken = {"leaderboard", _PAGE, _AGREEMENT, _RUNS, *_FIGURES}.intersection(dataset.name for dataset in found)
+    if taken:
+        raise InputError(f"a data set is called {taken.pop()}, which is the name of an output; rename it")
     return [dataset if frames is None else dataset.with_frames(frames) for dataset in found]
 
 

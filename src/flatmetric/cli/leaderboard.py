@@ -56,7 +56,8 @@ def leaderboard(
     options = reading.options_from_flags(pixel_size=pixel_size, skip_bad_rows=skip_bad_rows)
     jobs = find_jobs(folder)
     target = folder / "leaderboard" if out is None else out
-    refuse_outputs([report], [path for job in jobs for path in (job.truth, job.result)])
+    taken = [path for job in jobs for path in (job.truth, job.result)] + rules.rule_files(protocol, None)
+    refuse_outputs([report], [*taken, *(target / f"leaderboard.{suffix}" for suffix in ("json", "csv", "md"))])
     scored = write_board(jobs, target, Rules(lam, chosen, options, resamples, seed, thread_count(threads)))
     if report is not None:
         from flatmetric.report.board_page import board_page

@@ -93,8 +93,10 @@ def _simulated_camera(path: Path) -> dict[str, float]:
     from flatmetric.simulation.camera import Camera
 
     try:
-        content: Any = json.loads(path.read_text(encoding="utf-8"))["dataset"]["camera"]
-        camera = Camera(**content)
+        content: Any = json.loads(path.read_text(encoding="utf-8"))
+        if "unfinished" in content:
+            return {}
+        camera = Camera(**content["dataset"]["camera"])
     except (OSError, ValueError, KeyError, TypeError):
         return {}
     return {"offset": camera.offset, "photons_per_count": camera.photons_per_count}

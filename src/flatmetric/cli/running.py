@@ -10,11 +10,13 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+import zlib
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +29,8 @@ from flatmetric.version import __version__
 
 if TYPE_CHECKING:
     from flatmetric.simulation.datasets import Dataset
+
+_LONGEST_REASON = 200
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -62,16 +66,32 @@ def chosen_programs(names: list[str], commands: list[str]) -> list[Program]:
     programs = [Program(name, (*localize, name)) for name in names]
     for text in commands:
         name, equals, command = text.partition("=")
-        if not equals or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name) or not command.strip():
+        if not equals or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", name) or not command.strip():
             raise InputError(f"--program is {text!r}; give a name and a command, as mine='mine.py {{stack}} {{out}}'")
         parts = _split(command)
-        if "{out}" not in parts:
+        if not any("{out}" in part for part in parts):
             raise InputError(f"--program {name} has no {{out}}, where its result goes; write {{stack}} {{out}} into it")
         programs.append(Program(name, parts))
     for one in programs:
         if sum(other.name == one.name for other in programs) > 1:
             raise InputError(f"two participants are called {one.name}; rename one")
     return programs
+
+
+@contextlib.contextmanager
+def only_one_at_a_time(folder: Path) -> Iterator[None]:
+    """Keep a second run out of a folder; a run that died does not stand in the way."""
+    try:
+        import fcntl
+    except ImportError:  # no such locks on this system
+        yield
+        return
+    with (folder / ".lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise InputError(f"{folder}: another run is at work there; wait for it, or give another folder") from error
+        yield
 
 
 def _split(command: str) -> tuple[str, ...]:
@@ -85,12 +105,16 @@ def run_all(
     out: Path, datasets: list[Dataset], programs: list[Program], seed: int, time_limit: float, workers: int
 ) -> list[Run]:
     """Every participant on every data set, several at a time; what was done before is not done again."""
-    for at, dataset in enumerate(datasets):
+    from flatmetric.simulation.datasets import PAPER
+
+    for dataset in datasets:
         folder = out / dataset.name
-        wanted = parameters(dataset, seed + at)
-        if _stored(folder / PARAMETERS).items() >= json.loads(json.dumps(wanted)).items():
+        own_seed = seed + _place(dataset.name, PAPER)
+        wanted = json.loads(json.dumps(parameters(dataset, own_seed)))
+        stored = _stored(folder / PARAMETERS)
+        if stored.items() >= wanted.items() and "unfinished" not in stored:
             continue
-        simulate_into(folder, dataset, seed + at)
+        simulate_into(folder, dataset, own_seed)
         for record in folder.glob("runs/*.json"):  # results on the images of before
             (folder / "results" / f"{record.stem}.csv").unlink(missing_ok=True)
             record.unlink()
@@ -111,6 +135,11 @@ def run_all(
             runner.stop()
             raise
     return runs
+
+
+def _place(name: str, known: Sequence[str]) -> int:
+    """A number for each data set, so that no two are drawn alike, whichever others take part."""
+    return known.index(name) if name in known else len(known) + zlib.crc32(name.encode()) % 1_000_000
 
 
 def _stored(path: Path) -> dict[str, Any]:
@@ -144,19 +173,21 @@ class _Runner:
             "version": __version__,
         }
         before = _stored(record)
-        if result.is_file() and before.items() >= made_by.items():
-            return Run(folder.name, program.name, float(before["seconds"]), None)
+        seconds = before.get("seconds")
+        if result.is_file() and before.items() >= made_by.items() and isinstance(seconds, float):
+            return Run(folder.name, program.name, seconds, None)
         unfinished = folder / "runs" / f"{program.name}.csv"
         places = {"{stack}": str((folder / STACK).resolve()), "{out}": str(unfinished.resolve())}
+        command = [_filled(part, places) for part in program.command]
+        _remove(unfinished)  # what a run before this one may have left
         start = time.monotonic()
-        reason = self._failure([places.get(part, part) for part in program.command], unfinished)
-        seconds = time.monotonic() - start
+        reason = self._failure(command, unfinished)
+        seconds = round(time.monotonic() - start, 3)
+        _remove(result)
         if reason is None:
             unfinished.replace(result)
-            write_json(made_by | {"seconds": round(seconds, 3)}, str(record))
-        else:
-            unfinished.unlink(missing_ok=True)
-            result.unlink(missing_ok=True)
+            write_json(made_by | {"seconds": seconds}, str(record))
+        _remove(unfinished)
         return Run(folder.name, program.name, seconds, reason)
 
     def _failure(self, command: list[str], result: Path) -> str | None:
@@ -183,9 +214,22 @@ class _Runner:
             self._running.discard(process)
         if process.returncode != 0:
             words = said.decode(errors="replace").strip().splitlines()
-            last = f": {words[-1].removeprefix('flatmetric: ')}" if words else ""
+            last = f": {words[-1].removeprefix('flatmetric: ')[:_LONGEST_REASON]}" if words else ""
             return f"ended with code {process.returncode}{last}"
         return None if result.is_file() else "ended without writing its result"
+
+
+def _filled(part: str, places: dict[str, str]) -> str:
+    for name, place in places.items():
+        part = part.replace(name, place)
+    return part
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _files_of(command: Sequence[str]) -> dict[str, list[int]]:

@@ -71,8 +71,12 @@ def simulate_into(folder: Path, dataset: Dataset, seed: int) -> int:
         raise InputError(f"seed is {seed}; give a whole number from 0")
     make_folder(folder)
     refuse_outputs([folder / name for name in (STACK, TRUTH, PARAMETERS)], [])
-    (folder / PARAMETERS).unlink(missing_ok=True)  # what it told of is replaced now
+    for name in (STACK, TRUTH):
+        if (folder / name).exists() and not (folder / PARAMETERS).exists():
+            raise InputError(f"{folder / name}: is there and was not simulated here; give another folder")
     truth = molecules(dataset, seed)
+    # Until all is written the parameters say so: what lies beside them may be of two simulations.
+    write_json(parameters(dataset, seed) | {"unfinished": True}, str(folder / PARAMETERS))
     with progress_bar(f"simulating {dataset.name}") as progress:
         write_stack(
             folder / STACK,

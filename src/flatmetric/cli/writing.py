@@ -68,7 +68,7 @@ def write_json(content: dict[str, Any], target: str) -> None:
 def write_text(text: str, path: Path) -> None:
     """A text file that appears whole or not at all."""
     with whole_file(path) as unfinished:
-        unfinished.write_text(text, encoding="utf-8")
+        unfinished.write_text(text, encoding="utf-8", errors="backslashreplace")  # names may hold any bytes
 
 
 def write_columns(columns: Mapping[str, Any], target: str) -> None:

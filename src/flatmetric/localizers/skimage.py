@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from flatmetric.errors import InputError
 from flatmetric.localizers.found import Found, Setting, Settings, image_by_image
 from flatmetric.result import FloatArray
 
@@ -32,6 +33,10 @@ def localize_dog(images: FloatArray, settings: Settings) -> Found:
 
 
 def _localize(images: FloatArray, settings: Settings, blobs: Any) -> Found:
+    if settings["min_sigma"] > settings["max_sigma"]:
+        sigmas = f"min_sigma {settings['min_sigma']:g} is above max_sigma {settings['max_sigma']:g}"
+        raise InputError(f"{sigmas}; exchange them")
+
     def find(image: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         light = image - np.median(image)
         rows = blobs(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 
+import numpy as np
+
 from flatmetric.localizers.found import Found, Setting, Settings, image_by_image, usual
 from flatmetric.result import FloatArray
 
@@ -18,6 +20,9 @@ DEFAULTS = usual(SETTINGS)
 def localize(images: FloatArray, settings: Settings) -> Found:
     """Find spots in images (k, height, width) of photons with `trackpy.locate`."""
     import trackpy
+
+    if min(images.shape[1:]) <= settings["diameter"]:
+        return image_by_image(images, lambda image: (np.empty(0), np.empty(0), np.empty(0)))
 
     def find(image: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         with warnings.catch_warnings():

@@ -167,7 +167,7 @@ def draw(entries: Sequence[Entry], metric: str) -> Figure:
                 y_name="efficiency [%]",
                 note=_note(told[dataset]),
             )
-            axes.set_title(dataset)
+            axes.set_title(style.literal(dataset))
         for axes in list(grid.flat)[len(panels) :]:
             axes.axis("off")
         handles = {

@@ -51,7 +51,7 @@ def error_budget(axes: Axes, scores: Mapping[str, Score]) -> Axes:
                 )
             start += width
         axes.text(total, row, f" {total:.1f} nm", va="center", fontsize=8)
-    axes.set_yticks(range(len(scores)), list(scores))
+    axes.set_yticks(range(len(scores)), [style.literal(name) for name in scores])
     axes.invert_yaxis()
     axes.set_xlim(0, 1.15 * longest)
     axes.set_xlabel("Flat Metric [nm per true molecule]")

@@ -30,7 +30,7 @@ def lambda_curves(axes: Axes, curves: Mapping[str, FlatCurve], *, lam: float | N
     """
     for at, (name, curve) in enumerate(curves.items()):
         color, dashes = style.SERIES[at % len(style.SERIES)], _DASHES[at % len(_DASHES)]
-        axes.plot(curve.lam, curve.value, label=name, color=color, linestyle=dashes)
+        axes.plot(curve.lam, curve.value, label=style.literal(name), color=color, linestyle=dashes)
     if lam is not None:
         axes.axvline(lam, color=style.GREY, linestyle=":", linewidth=1)
     for a, b in itertools.combinations(curves.values(), 2):

@@ -50,7 +50,7 @@ def metric_scatter(
             color=style.SERIES[at % len(style.SERIES)],
             edgecolors="white",
             linewidths=0.4,
-            label=group,
+            label=style.literal(group),
         )
     axes.set(xlabel=x_name, ylabel=y_name)
     if note:

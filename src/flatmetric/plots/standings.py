@@ -34,7 +34,7 @@ def standings(axes: Axes, places: Sequence[Standing]) -> Axes:
             va="center",
             fontsize=8,
         )
-    axes.set_yticks(range(len(places)), [place.program for place in places])
+    axes.set_yticks(range(len(places)), [style.literal(place.program) for place in places])
     axes.invert_yaxis()
     axes.set_xlabel("rank, with interval")
     return axes

@@ -76,6 +76,18 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
+def literal(text: str) -> str:
+    r"""A name from a user as it is: no mathematics between dollars, and none that legends leave out.
+
+    Examples
+    --------
+    >>> print(literal("a$b"))
+    a\$b
+    """
+    shown = text.replace("$", r"\$")
+    return f" {shown}" if shown.startswith("_") else shown
+
+
 def save(figure: Figure, path: Path) -> None:
     """Write a figure as its suffix says (.png, .pdf, .svg): whole or not at all, the same bytes each time.
 

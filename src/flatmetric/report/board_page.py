@@ -138,7 +138,7 @@ def _two(entries: Sequence[Entry]) -> str:
     names = sorted({entry.program for entry in entries})
     chosen = [
         f"<label>{title} <select id='pair-{which}'>"
-        + "".join(f"<option{' selected' if at == k else ''}>{escape(name)}</option>" for at, name in enumerate(names))
+        + "".join(_option(name, name, chosen=at == k) for at, name in enumerate(names))
         + "</select></label>"
         for k, (which, title) in enumerate((("a", "First"), ("b", "second")))
     ]
@@ -146,14 +146,16 @@ def _two(entries: Sequence[Entry]) -> str:
     return f"<div class='controls'>{''.join(chosen)}</div>{status}"
 
 
+def _option(value: str, title: str, *, chosen: bool = False) -> str:
+    # Without a value the browser would take the text, with its spaces collapsed.
+    return f"<option value='{escape(value)}'{' selected' if chosen else ''}>{escape(title)}</option>"
+
+
 def _scatter(entries: Sequence[Entry]) -> str:
     def options(chosen: str) -> str:
-        return "".join(
-            f"<option value='{name}'{' selected' if name == chosen else ''}>{escape(title)}</option>"
-            for name, title in TITLES.items()
-        )
+        return "".join(_option(name, title, chosen=name == chosen) for name, title in TITLES.items())
 
-    sets = "".join(f"<option>{escape(name)}</option>" for name in sorted({entry.dataset for entry in entries}))
+    sets = "".join(_option(name, name) for name in sorted({entry.dataset for entry in entries}))
     return (
         f"<div class='controls'><label>Across <select id='metric-x'>{options('flat_metric')}</select></label>"
         f"<label>Up <select id='metric-y'>{options('efficiency')}</select></label>"

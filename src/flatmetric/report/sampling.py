@@ -37,12 +37,23 @@ def chosen_frames(cost: FloatArray, rows: IntArray, budget: int) -> IntArray:
     if rows.sum() <= budget:
         return np.arange(len(rows))
     worst = np.argsort(-cost, kind="stable")
-    kept = worst[np.cumsum(rows[worst]) <= budget / 2]
+    others = _fitting(worst[1:], rows, budget // 2 - int(rows[worst[0]]))
+    kept = np.array([worst[0], *others], dtype=np.int64)  # the worst of all in any case
     rest = np.setdiff1d(np.arange(len(rows)), kept)
     left = budget - int(rows[kept].sum())
     every = max(1, int(np.ceil(rows[rest].sum() / max(1, left))))
     spread = rest[::every]
-    return np.sort(np.concatenate([kept, spread[np.cumsum(rows[spread]) <= left]]))
+    return np.sort(np.concatenate([kept, np.array(_fitting(spread, rows, left), dtype=np.int64)]))
+
+
+def _fitting(frames: IntArray, rows: IntArray, budget: int) -> list[int]:
+    """Those of the frames, in their order, whose rows still fit."""
+    fitting, left = [], budget
+    for frame in frames.tolist():
+        if rows[frame] <= left:
+            fitting.append(frame)
+            left -= int(rows[frame])
+    return fitting
 
 
 def frames_content(score: Score, costs: RowCosts, budget: int) -> dict[str, Any]:

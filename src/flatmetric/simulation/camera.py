@@ -31,8 +31,8 @@ class Camera:
         if not 0 < self.quantum_efficiency <= 1:
             raise InputError(f"quantum_efficiency is {self.quantum_efficiency}; give a number above 0, up to 1")
         for name in ("gain", "electrons_per_count"):
-            if not 0 < getattr(self, name) < 1e6:
-                raise InputError(f"{name} is {getattr(self, name)}; give a number above 0 and below 1e6")
+            if not 1e-3 <= getattr(self, name) < 1e6:
+                raise InputError(f"{name} is {getattr(self, name)}; give a number from 0.001 to below 1e6")
         for name in ("spurious", "readout", "offset"):
             if not 0 <= getattr(self, name) < 1e6:
                 raise InputError(f"{name} is {getattr(self, name)}; give a number from 0 and below 1e6")

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations
 from flatmetric.simulation.blinking import molecules_needed, on_fractions, stays_on
 from flatmetric.simulation.datasets import Dataset
 from flatmetric.simulation.optics import spots
 from flatmetric.simulation.structures import STRUCTURES, label
 
+_MOST_STAYS = 50_000_000
 _DIMMEST = 1.0  # rows that send fewer photons than this are no event
 _TRUTH, _IMAGES = 0, 1  # random streams of their own
 
@@ -32,6 +34,11 @@ def molecules(dataset: Dataset, seed: int) -> Localizations:
     rng = np.random.default_rng([seed, _TRUTH])
     tubes = STRUCTURES[dataset.structure](dataset.width, dataset.depth, rng)
     expected, begin = molecules_needed(dataset.per_frame, dataset.frames, dataset.photophysics)
+    if expected * dataset.photophysics.blinks > _MOST_STAYS:
+        raise InputError(
+            f"{dataset.name}: would take {expected:.3g} molecules that are on {dataset.photophysics.blinks:g} times; "
+            "give fewer frames, a lower density, or shorter dark_time and fewer blinks"
+        )
     count = int(rng.poisson(expected))
     places = label(tubes, count, rng)
     activated = rng.uniform(begin, dataset.frames, count)
