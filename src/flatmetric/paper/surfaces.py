@@ -374,6 +374,7 @@ def _draw_surface(
         axes.zaxis.set_rotate_label(False)
         axes.zaxis.label.set_rotation(90)
         axes.view_init(elevation, azimuth)
+        axes.set_box_aspect(None, zoom=0.85)  # room for the label of the vertical axis
         figure.colorbar(drawn, ax=axes, shrink=0.6, pad=0.12, label=name)
         axes.legend(loc="upper left")
     return figure
