@@ -17,6 +17,12 @@ from flatmetric.result import FloatArray, IntArray
 from flatmetric.scoring import Score, masses
 
 Quantity = Literal["z", "photons", "density", "frame"]
+QUANTITIES: dict[Quantity, str] = {
+    "z": "z [nm]",
+    "photons": "photons",
+    "density": "true molecules in the frame",
+    "frame": "frame",
+}
 Columns = dict[str, npt.NDArray[Any]]
 _NOBODY = -1
 _MOST_BINS = 1000
@@ -236,6 +242,20 @@ def _side(
         "plan_distance_nm": spread(partner[1], counts, np.nan, float),
         "potential_nm": missing if potential is None else spread(potential, counts, np.nan, float),
     }
+
+
+def matched_errors(score: Score) -> FloatArray:
+    """Found minus true of every matched molecule that counts, (k, 3) in nm.
+
+    Examples
+    --------
+    >>> from flatmetric.scoring import score
+    >>> truth = {"frame": [1], "x": [0.0], "y": [0.0]}
+    >>> matched_errors(score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}))
+    array([[3., 4., 0.]])
+    """
+    matches = counted_matches(score.compared)
+    return errors_of(score.compared.truth, score.compared.pred, matches.truth, matches.pred)
 
 
 @dataclass(frozen=True, slots=True)

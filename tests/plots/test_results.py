@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import flatmetric as fm
-from flatmetric.explanations import by, per_frame
+from flatmetric.explanations import by, matched_errors, per_frame
 from flatmetric.leaderboard import Standing
 from flatmetric.metrics.value import Undefined
 from flatmetric.plots.bins import scores_by
 from flatmetric.plots.error_budget import error_budget
-from flatmetric.plots.errors import error_histogram, error_scatter, matched_errors
+from flatmetric.plots.errors import error_histogram, error_scatter
 from flatmetric.plots.frames import score_per_frame
 from flatmetric.plots.lambda_curve import lambda_curves
 from flatmetric.plots.rendering import rendering

@@ -187,7 +187,7 @@ def score(
         return
     print(score_text(scored, intervals))
     if binned is not None and by_quantity is not None:
-        print("\n" + bins_text(by_quantity, binned))
+        print("\n" + bins_text(by_quantity, binned))  # type: ignore[arg-type]
     if report is not None:
         print(f"\nwritten: {report}")
 

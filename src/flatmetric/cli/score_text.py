@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flatmetric.cli.budget import error_budget_of
 from flatmetric.cli.columns import aligned
-from flatmetric.explanations import Bin
+from flatmetric.explanations import QUANTITIES, Bin, Quantity
 from flatmetric.metrics.value import Undefined, Value
 from flatmetric.scoring import Score
 from flatmetric.statistics import Intervals
@@ -130,11 +130,20 @@ def _others(score: Score, notes: _Footnotes) -> list[str]:
     return lines
 
 
-def bins_text(quantity: str, bins: list[Bin]) -> str:
+def bins_text(quantity: Quantity, bins: list[Bin]) -> str:
     """Scores in bins as a table."""
     notes = _Footnotes()
-    unit = {"z": "z [nm]", "photons": "photons", "density": "molecules in the frame", "frame": "frame"}[quantity]
-    header = [unit, "truth", "found", "Jaccard %", "RMSE xy", "Flat Metric", "displaced", "missed", "false"]
+    header = [
+        QUANTITIES[quantity],
+        "truth",
+        "found",
+        "Jaccard %",
+        "RMSE xy",
+        "Flat Metric",
+        "displaced",
+        "missed",
+        "false",
+    ]
     rows = [header]
     for each in bins:
         lengths = (each.challenge.rmse_xy, each.flat_metric, each.displaced, each.missed, each.false)

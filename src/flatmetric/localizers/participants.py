@@ -44,6 +44,20 @@ METHODS: dict[str, Method] = {
     "picasso-mle": Method(picasso.localize_mle, picasso.SETTINGS, "picasso", "pip install picassosr"),
 }
 
+_BLOBS: list[Mapping[str, float]] = [
+    {"threshold": 0.15},
+    {"threshold": 0.25},
+    {"threshold": 0.35},
+    {"threshold": 0.5},
+    {"threshold": 0.25, "overlap": 0.9},
+    {"threshold": 0.25, "min_sigma": 1.5},
+]
+_PICASSO: list[Mapping[str, float]] = [
+    {"min_net_gradient": 200.0},
+    {"min_net_gradient": 400.0},
+    {"min_net_gradient": 800.0},
+    {"min_net_gradient": 400.0, "box": 5.0},
+]
 # Each list is ordered from sensitive to strict, then by other settings; a name is the method's and its number, from 1.
 _VARIANTS: dict[str, list[Mapping[str, float]]] = {
     "baseline": [
@@ -76,34 +90,10 @@ _VARIANTS: dict[str, list[Mapping[str, float]]] = {
         {"threshold": 6.0},
         {"threshold": 4.0, "box": 7.0},
     ],
-    "log": [
-        {"threshold": 0.15},
-        {"threshold": 0.25},
-        {"threshold": 0.35},
-        {"threshold": 0.5},
-        {"threshold": 0.25, "overlap": 0.9},
-        {"threshold": 0.25, "min_sigma": 1.5},
-    ],
-    "dog": [
-        {"threshold": 0.15},
-        {"threshold": 0.25},
-        {"threshold": 0.35},
-        {"threshold": 0.5},
-        {"threshold": 0.25, "overlap": 0.9},
-        {"threshold": 0.25, "min_sigma": 1.5},
-    ],
-    "picasso-lq": [
-        {"min_net_gradient": 200.0},
-        {"min_net_gradient": 400.0},
-        {"min_net_gradient": 800.0},
-        {"min_net_gradient": 400.0, "box": 5.0},
-    ],
-    "picasso-mle": [
-        {"min_net_gradient": 200.0},
-        {"min_net_gradient": 400.0},
-        {"min_net_gradient": 800.0},
-        {"min_net_gradient": 400.0, "box": 5.0},
-    ],
+    "log": _BLOBS,
+    "dog": _BLOBS,
+    "picasso-lq": _PICASSO,
+    "picasso-mle": _PICASSO,
 }
 
 

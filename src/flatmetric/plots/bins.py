@@ -7,19 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flatmetric.explanations import Bin, Quantity
+from flatmetric.explanations import QUANTITIES, Bin, Quantity
 from flatmetric.metrics.value import Undefined, Value
 from flatmetric.plots import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-NAMES: dict[Quantity, str] = {
-    "z": "z [nm]",
-    "photons": "photons",
-    "density": "true molecules in the frame",
-    "frame": "frame",
-}
 
 
 def scores_by(axes: Axes, bins: Sequence[Bin], quantity: Quantity) -> Axes:
@@ -42,7 +35,7 @@ def scores_by(axes: Axes, bins: Sequence[Bin], quantity: Quantity) -> Axes:
     flat = [_number(each.flat_metric) for each in bins]
     jaccard = [_number(each.challenge.jaccard) for each in bins]
     axes.stairs(flat, edges, color=style.BLUE, linewidth=2, baseline=None, label="Flat Metric")
-    axes.set(xlabel=NAMES[quantity], ylabel="Flat Metric [nm]", ylim=(0, None))
+    axes.set(xlabel=QUANTITIES[quantity], ylabel="Flat Metric [nm]", ylim=(0, None))
     right = axes.twinx()
     right.stairs(jaccard, edges, color=style.VERMILION, linestyle="--", linewidth=2, baseline=None, label="Jaccard")
     right.set(ylabel="Jaccard [%]", ylim=(0, 105))

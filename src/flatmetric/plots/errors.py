@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flatmetric.comparison import counted_matches
-from flatmetric.metrics.challenge import errors_of
+from flatmetric.explanations import matched_errors
 from flatmetric.plots import style
-from flatmetric.result import FloatArray
 from flatmetric.scoring import Score
 
 if TYPE_CHECKING:
@@ -17,20 +15,6 @@ if TYPE_CHECKING:
 
 _MOST_MARKS = 5000
 AXES = "xyz"
-
-
-def matched_errors(score: Score) -> FloatArray:
-    """Found minus true of every matched molecule that counts, (k, 3) in nm.
-
-    Examples
-    --------
-    >>> from flatmetric.scoring import score
-    >>> truth = {"frame": [1], "x": [0.0], "y": [0.0]}
-    >>> matched_errors(score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}))
-    array([[3., 4., 0.]])
-    """
-    matches = counted_matches(score.compared)
-    return errors_of(score.compared.truth, score.compared.pred, matches.truth, matches.pred)
 
 
 def error_scatter(axes: Axes, score: Score) -> Axes:

@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from flatmetric.comparison import rows_of
-from flatmetric.explanations import RowCosts, per_frame, row_masses
+from flatmetric.explanations import RowCosts, matched_errors, per_frame, row_masses
 from flatmetric.localizations import Localizations
-from flatmetric.plots.errors import AXES, matched_errors
 from flatmetric.result import BoolArray, FloatArray, IntArray
 from flatmetric.scoring import Score
 
@@ -185,7 +184,7 @@ def errors_content(score: Score) -> dict[str, Any]:
         counts, edges = np.histogram(np.clip(values, -reach, reach), bins=_ERROR_BINS, range=(-reach, reach))
         content["axes"].append(
             {
-                "name": f"d{AXES[axis]}",
+                "name": f"d{'xyz'[axis]}",
                 "middle": _rounded((edges[1:] + edges[:-1]) / 2, 3),
                 "count": counts.tolist(),
                 "bias": round(float(values.mean()), 3),

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from flatmetric.errors import InputError
-from flatmetric.explanations import Bin, Quantity, by, row_costs
+from flatmetric.explanations import QUANTITIES, Bin, Quantity, by, row_costs
 from flatmetric.metrics.value import Undefined, Value, defined
-from flatmetric.plots.bins import NAMES
 from flatmetric.report import sampling
 from flatmetric.report.html import chart, page, paragraph, table
 from flatmetric.scoring import Score
@@ -293,10 +292,11 @@ def _bins(scored: Sequence[Scored], binned: Sequence[Bins]) -> str:
                 row.append(_shown(each.challenge.jaccard, ".1f"))
                 values = (each.flat_metric, each.displaced, each.missed, each.false, each.challenge.rmse_xy)
                 rows.append([*row, *(_shown(value, ".2f") for value in values)])
-            header = [NAMES[quantity], "truth", "found", "Jaccard [%]", *lengths]
-            caption = f"{one.name} against {NAMES[quantity]}, lengths in nm"
+            header = [QUANTITIES[quantity], "truth", "found", "Jaccard [%]", *lengths]
+            caption = f"{one.name} against {QUANTITIES[quantity]}, lengths in nm"
             numbers = table(f"by-{quantity}", caption, header, rows)
-            shown = chart(f"bins-{at}-{quantity}", f"Flat Metric and Jaccard of {one.name} against {NAMES[quantity]}")
+            title = QUANTITIES[quantity]
+            shown = chart(f"bins-{at}-{quantity}", f"Flat Metric and Jaccard of {one.name} against {title}")
             body = f"{shown}<details><summary>Numbers</summary>{numbers}</details>"
             parts.append(f"<div class='of-program' data-program='{at}'>{body}</div>")
     return "".join(parts)
@@ -378,7 +378,7 @@ def _program(one: Scored, binned: Bins, budget: int) -> dict[str, Any]:
         "series": sampling.series_content(score),
         "field": sampling.field_content(score, costs),
         "errors": sampling.errors_content(score),
-        "bins": {quantity: _steps(bins, NAMES[quantity]) for quantity, bins in binned.items()},
+        "bins": {quantity: _steps(bins, QUANTITIES[quantity]) for quantity, bins in binned.items()},
     }
 
 
