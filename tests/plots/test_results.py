@@ -34,7 +34,8 @@ def axes_of() -> Any:
 def score() -> fm.Score:
     truth, pred = draw(np.random.default_rng(3), 50, 0.8, 25.0)
     false: dict[str, Any] = {"frame": [3, 8, 9], "x": [9e4, 8e4, 7e4], "y": [9e4, 8e4, 7e4]}
-    return fm.score(truth, {name: np.append(pred[name], false[name]) for name in false})
+    shuffled = np.random.default_rng(4).permutation(len(pred["frame"]) + 3)
+    return fm.score(truth, {name: np.append(pred[name], false[name])[shuffled] for name in false})
 
 
 @pytest.fixture(scope="module")
