@@ -13,6 +13,7 @@ import pytest
 
 import flatmetric as fm
 from flatmetric.explanations import row_costs
+from flatmetric.formats.writing import write
 from flatmetric.leaderboard import differences, entry_of, rank
 from flatmetric.report.board_page import board_page
 from flatmetric.report.html import page, table
@@ -209,3 +210,14 @@ def test_names_of_any_bytes_have_a_page(tmp_path: Path) -> None:
     out = run("score", data / "demo_truth.csv", odd, "--report", tmp_path / "page.html")
     assert out.returncode == 0, out.stderr
     assert (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_the_page_of_a_comparison_tells_what_a_check_finds(tmp_path: Path) -> None:
+    data = Path(fm.__file__).parent / "data"
+    shifted = tmp_path / "shifted.csv"
+    table = fm.read(data / "demo_baseline.csv")
+    write(dataclasses.replace(table, x=table.x + 50.0), shifted, "thunderstorm")
+    page_file = tmp_path / "page.html"
+    out = run("compare", data / "demo_truth.csv", shifted, data / "demo_dog.csv", "--report", page_file)
+    assert out.returncode == 0, out.stderr
+    assert "shifted: everything is shifted by x +" in page_file.read_text(encoding="utf-8")

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from flatmetric.check import check_window
 from flatmetric.cli import reading, rules
 from flatmetric.cli.columns import aligned
 from flatmetric.cli.writing import JsonOption, ReportOption, refuse_outputs, this_command, write_json, write_text
@@ -17,7 +18,7 @@ from flatmetric.scoring import score as score_tables
 from flatmetric.statistics import RESAMPLES, Comparison, Lead, lead_over
 from flatmetric.statistics import compare as compare_scores
 from flatmetric.version import __version__
-from flatmetric.words import pair_sentence
+from flatmetric.words import finding_sentence, pair_sentence
 
 LEAD_FROM, LEAD_TO = 10.0, 250.0  # nm: the range of lam over which the lead is shared out
 
@@ -124,8 +125,10 @@ def compare(
 
 
 def _said(score: Score) -> tuple[str, ...]:
-    """Warnings of a result and of its file."""
-    return (*score.compared.pred.provenance.warnings, *score.warnings)
+    """Warnings of a result and of its file, and what a short check finds wrong with it."""
+    compared = score.compared
+    findings = check_window(compared.truth, compared.pred, lam=score.lam)
+    return (*compared.pred.provenance.warnings, *score.warnings, *map(finding_sentence, findings))
 
 
 def comparison_content(found: Comparison) -> dict[str, Any]:
