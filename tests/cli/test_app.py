@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import flatmetric as fm
 from flatmetric.cli.budget import error_budget
@@ -11,11 +12,12 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "flatmetric", *words], capture_output=True, text=True, check=False)
 
 
-def test_demo_prints_the_budget_and_its_proof() -> None:
-    out = run("demo")
+def test_demo_scores_compares_and_writes_a_page(tmp_path: Path) -> None:
+    out = run("demo", "--out", str(tmp_path / "page.html"))
     assert (out.returncode, out.stderr) == (0, "")
-    assert "Flat Metric  43.45 nm per true molecule" in out.stdout
-    assert "this one costs 43.451123617 nm" in out.stdout
+    assert "Flat Metric  52.18 nm per true molecule" in out.stdout
+    assert "baseline is better than dog by 20.7 nm" in out.stdout
+    assert "baseline is better than dog by 20.7 nm" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_version() -> None:

@@ -84,7 +84,8 @@ def literal(text: str) -> str:
     >>> print(literal("a$b"))
     a\$b
     """
-    shown = text.replace("$", r"\$")
+    # Bytes of a file name that are no text can't be drawn; they are shown by their numbers.
+    shown = text.encode("utf-8", "backslashreplace").decode().replace("$", r"\$")
     return f" {shown}" if shown.startswith("_") else shown
 
 
