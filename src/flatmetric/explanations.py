@@ -161,6 +161,34 @@ def per_frame(score: Score) -> Columns:
     return columns
 
 
+def averaged_frames(score: Score, most: int) -> tuple[IntArray, dict[str, FloatArray], int]:
+    """What a frame costs, nm summed over its molecules, in its three parts; of a long movie the means of neighbours.
+
+    Returns the first frame of each group, the parts, and how many frames are in a group, so that there are at most
+    `most` groups; no parts where the Flat Metric is undefined.
+
+    Examples
+    --------
+    >>> from flatmetric.scoring import score
+    >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
+    >>> frames, parts, together = averaged_frames(score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}, lam=125), 1)
+    >>> frames.tolist(), parts["missed"].tolist(), together
+    ([1], [62.5], 2)
+    """
+    table = per_frame(score)
+    frames = table["frame"]
+    together = max(1, -(-len(frames) // most))
+    starts = np.arange(0, len(frames), together)
+    counts = np.diff(np.append(starts, len(frames)))
+    molecules = len(score.compared.truth_counts)
+    parts: dict[str, FloatArray] = {
+        part: np.add.reduceat(table[part], starts) / counts * molecules
+        for part in ("displaced", "missed", "false")
+        if part in table
+    }
+    return frames[starts], parts, together
+
+
 def per_molecule(score: Score) -> Columns:
     """Every true molecule and every detection: whom it was matched with, what it costs, which part, its potential.
 

@@ -115,15 +115,13 @@ def _datasets(names: list[str], frames: int | None) -> list[Any]:
 def _figures(out: Path, entries: list[Entry]) -> None:
     """Figures 1c and 4, the table behind them, and whether the paper's claim holds."""
     from flatmetric.paper.participants import Agreement, agreements, draw, leads, verdict
-    from flatmetric.plots.style import save
+    from flatmetric.plots.style import save_for_print
 
     told: list[Agreement] = []
     for metric in ("flat_metric", "rmsmd", "rmsmd_whole_set"):
         told += agreements(entries, metric)
     for stem, metric in (("fig1c", "flat_metric"), ("fig4", "rmsmd")):
-        figure = draw(entries, metric)
-        for suffix in (".png", ".pdf"):
-            save(figure, out / f"{stem}{suffix}")
+        save_for_print(draw(entries, metric, told), out / stem)
     found = leads(entries)
     write_text(_agreement_csv(told), out / _AGREEMENT)
     header = ["data set", "metric", "programs", "Spearman", "95 %", "Pearson", "95 %"]

@@ -15,8 +15,6 @@ from flatmetric.errors import InputError
 from flatmetric.output import refuse_unwritable
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from flatmetric.paper.surfaces import Deviation, Settings, Surfaces
 
 _FILES = {
@@ -61,10 +59,11 @@ def paper(
 
 def _two_diracs(out: Path) -> None:
     from flatmetric.paper.two_diracs import draw, two_diracs
+    from flatmetric.plots.style import save_for_print
 
     result = two_diracs()
     write_columns(dataclasses.asdict(result), str(out / "fig2.csv"))
-    _save(draw(result), out / "fig2")
+    save_for_print(draw(result), out / "fig2")
     print(
         f"Figure 2   two Diracs: {len(result.distance)} distances, "
         f"largest difference from the closed form {result.largest_difference:.1e}"
@@ -73,10 +72,11 @@ def _two_diracs(out: Path) -> None:
 
 def _toy_example(out: Path, seed: int) -> None:
     from flatmetric.paper.toy_example import draw, toy_example
+    from flatmetric.plots.style import save_for_print
 
     toy = toy_example(seed)
     write_columns(toy.columns(), str(out / "fig3.csv"))
-    _save(draw(toy), out / "fig3")
+    save_for_print(draw(toy), out / "fig3")
     result = toy.result
     print(f"Figure 3   toy example, seed {seed}: Flat Metric {result.value:.6f} (the paper's own draw: 0.125)")
     print(f"           transported {result.displaced:.6f}, {toy.transported} points")
@@ -86,6 +86,7 @@ def _toy_example(out: Path, seed: int) -> None:
 
 def _surfaces(out: Path, settings: Settings, wanted: list[str]) -> None:
     from flatmetric.paper import surfaces
+    from flatmetric.plots.style import save_for_print
 
     with progress_bar("Figure 1") as progress:
         result = surfaces.surfaces(settings, progress)
@@ -93,13 +94,13 @@ def _surfaces(out: Path, settings: Settings, wanted: list[str]) -> None:
     print(f"Figure 1   {settings.problems} problems of {settings.points} true points, lam {settings.lam:g} nm")
     print(f"           Flat Metrics solved in {result.solve_seconds:.2f} s; {_dense_lp(result)}")
     if "1a" in wanted:
-        _save(surfaces.draw_flat_metric(result), out / "fig1a")
+        save_for_print(surfaces.draw_flat_metric(result), out / "fig1a")
         found = surfaces.deviation(result)
         write_columns(dataclasses.asdict(found), str(out / "fig1_deviation.csv"))
-        _save(surfaces.draw_deviation(found), out / "fig1_deviation")
+        save_for_print(surfaces.draw_deviation(found), out / "fig1_deviation")
         _print_deviation(found)
     if "1b" in wanted:
-        _save(surfaces.draw_efficiency(result), out / "fig1b")
+        save_for_print(surfaces.draw_efficiency(result), out / "fig1b")
 
 
 def _dense_lp(result: Surfaces) -> str:
@@ -119,10 +120,3 @@ def _print_deviation(found: Deviation) -> None:
     rows = sorted({round(part * last) for part in (0.1, 0.25, 0.5, 0.75, 1.0)})
     cells = [[f"{round(getattr(found, name)[row], 2) + 0.0:.2f}" for name in names] for row in rows]
     print(*("           " + line for line in aligned([names, *cells])), sep="\n")
-
-
-def _save(figure: Figure, stem: Path) -> None:
-    from flatmetric.plots.style import save
-
-    for suffix in (".png", ".pdf"):
-        save(figure, stem.with_suffix(suffix))

@@ -137,8 +137,8 @@ told (95 %): the claim holds in part.
     )
 
 
-def draw(entries: Sequence[Entry], metric: str) -> Figure:
-    """Efficiency against a metric, one panel for each data set, with the correlations.
+def draw(entries: Sequence[Entry], metric: str, told: Sequence[Agreement] | None = None) -> Figure:
+    """Efficiency against a metric, one panel for each data set, with the correlations, as `agreements` told them.
 
     Examples
     --------
@@ -148,7 +148,8 @@ def draw(entries: Sequence[Entry], metric: str) -> Figure:
     """
     panels = _by_dataset(entries)
     families = sorted({family(entry.program) for entry in entries})
-    told = {agreement.dataset: agreement for agreement in agreements(entries, metric)}
+    found = agreements(entries, metric) if told is None else told
+    notes = {agreement.dataset: _note(agreement) for agreement in found if agreement.metric == metric}
     across = max(1, math.ceil(math.sqrt(len(panels))))
     down = max(1, math.ceil(len(panels) / across))
     with style.house_style():
@@ -165,7 +166,7 @@ def draw(entries: Sequence[Entry], metric: str) -> Figure:
                 order=families,
                 x_name=_NAMES[metric],
                 y_name="efficiency [%]",
-                note=_note(told[dataset]),
+                note=notes[dataset],
             )
             axes.set_title(style.literal(dataset))
         for axes in list(grid.flat)[len(panels) :]:

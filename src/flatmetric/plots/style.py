@@ -89,6 +89,21 @@ def literal(text: str) -> str:
     return f" {shown}" if shown.startswith("_") else shown
 
 
+def save_for_print(figure: Figure, stem: Path) -> None:
+    """Write a figure as STEM.png and STEM.pdf.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> save_for_print(new_figure(1, 1), folder / "empty")
+    >>> sorted(path.name for path in folder.iterdir())
+    ['empty.pdf', 'empty.png']
+    """
+    for suffix in (".png", ".pdf"):
+        save(figure, stem.with_suffix(suffix))
+
+
 def save(figure: Figure, path: Path) -> None:
     """Write a figure as its suffix says (.png, .pdf, .svg): whole or not at all, the same bytes each time.
 

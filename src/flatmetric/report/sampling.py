@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flatmetric.comparison import rows_of
-from flatmetric.explanations import RowCosts, matched_errors, per_frame, row_masses
+from flatmetric.explanations import RowCosts, averaged_frames, matched_errors, per_frame, row_masses
 from flatmetric.localizations import Localizations
 from flatmetric.result import BoolArray, FloatArray, IntArray
 from flatmetric.scoring import Score
@@ -126,18 +126,11 @@ class _Side:
 
 def series_content(score: Score) -> dict[str, Any]:
     """What each frame costs, nm, in three parts; neighbours of a long movie are averaged."""
-    table = per_frame(score)
-    if "flat_metric" not in table:
+    frames, parts, together = averaged_frames(score, _MOST_SERIES)
+    if not parts:
         return {"frame": [], "together": 1, "displaced": [], "missed": [], "false": []}
-    frames, scale = table["frame"], len(score.compared.truth_counts)
-    together = max(1, -(-len(frames) // _MOST_SERIES))
-    starts = np.arange(0, len(frames), together)
-    counts = np.diff(np.append(starts, len(frames)))
-    parts = {
-        part: _rounded(np.add.reduceat(table[part], starts) / counts * scale, 2)
-        for part in ("displaced", "missed", "false")
-    }
-    return {"frame": frames[starts].tolist(), "together": together, **parts}
+    rounded = {part: _rounded(values, 2) for part, values in parts.items()}
+    return {"frame": frames.tolist(), "together": together, **rounded}
 
 
 def field_content(score: Score, costs: RowCosts) -> dict[str, Any]:
