@@ -165,7 +165,8 @@ nb::tuple nearest(const Coords& truth, const Coords& pred, const std::optional<F
     } catch (const Interrupted&) {
         throw nb::python_error();
     }
-    return nb::make_tuple(to_numpy(std::move(found.truth)), to_numpy(std::move(found.pred)));
+    return nb::make_tuple(to_numpy(std::move(found.frame)), to_numpy(std::move(found.truth_count)), to_numpy(std::move(found.pred_count)),
+                          to_numpy(std::move(found.truth)), to_numpy(std::move(found.pred)));
 }
 
 NumberTable number_table(char delimiter, const std::vector<std::pair<int, CellKind>>& columns, int cells_per_row,
@@ -210,7 +211,9 @@ NB_MODULE(_core, m) {
           nb::arg("lateral"), nb::arg("axial"), nb::arg("greedy"), nb::arg("power"), nb::arg("price"), nb::arg("threads"),
           "One-to-one matching in every frame: true rows, found rows, distances.");
     m.def("nearest", &nearest, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_frame").none(), nb::arg("pred_frame").none(),
-          nb::arg("threads"), "Squared distance of each point to the nearest of the other side in its frame; infinite without one.");
+          nb::arg("threads"),
+          "For each frame: its number, how many true and found points have a nearest one on the other side, and the sums of their "
+          "squared distances to it.");
     nb::enum_<CellKind>(m, "CellKind")
         .value("number", CellKind::number)
         .value("whole", CellKind::whole)

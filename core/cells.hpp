@@ -4,10 +4,12 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
 #include "points.hpp"
+#include "two.hpp"
 
 namespace flatmetric {
 
@@ -18,6 +20,7 @@ struct Lattice {
 
     std::array<double, D> low{};
     std::array<double, D> side{};
+    std::array<double, D> per_length{};  // cells
     std::array<Index, D> count{};
 
     // About `per_cell` of n evenly spread points in each cell.
@@ -37,7 +40,7 @@ struct Lattice {
             }
             side = axes == 0 ? 0.0 : std::pow(volume, 1.0 / axes);
             for (int k = 0; k < D; ++k) {
-                if (divided[k] && !(high[k] - low[k] > side)) {
+                if (divided[k] && !(high[k] - low[k] > std::max(side, kSmallest))) {
                     divided[k] = false;
                     again = true;
                 }
@@ -48,7 +51,8 @@ struct Lattice {
             lattice.low[k] = low[k];
             const double extent = high[k] - low[k];
             lattice.count[k] = divided[k] ? static_cast<Index>(std::ceil(extent / side)) : 1;
-            lattice.side[k] = extent > 0 ? extent / lattice.count[k] : 1.0;
+            lattice.side[k] = extent / lattice.count[k];
+            lattice.per_length[k] = divided[k] ? 1.0 / lattice.side[k] : 0.0;
         }
         return lattice;
     }
@@ -61,140 +65,100 @@ struct Lattice {
 
     Place place(const double* p) const {
         Place at;
-        for (int k = 0; k < D; ++k) at[k] = static_cast<Index>(std::clamp(std::floor((p[k] - low[k]) / side[k]), 0.0, count[k] - 1.0));
-        return at;
-    }
-
-    // Cells that follow each other along the first axis have consecutive numbers.
-    std::size_t number(const Place& at) const {
-        std::size_t cell = 0;
-        for (int k = D - 1; k >= 0; --k) cell = cell * static_cast<std::size_t>(count[k]) + static_cast<std::size_t>(at[k]);
-        return cell;
-    }
-
-    Place place_of(std::size_t cell) const {
-        Place at;
         for (int k = 0; k < D; ++k) {
-            at[k] = static_cast<Index>(cell % static_cast<std::size_t>(count[k]));
-            cell /= static_cast<std::size_t>(count[k]);
+            const auto cell = static_cast<Index>((p[k] - low[k]) * per_length[k]);
+            at[k] = cell < count[k] ? cell : count[k] - 1;
         }
         return at;
     }
 
-    // Every point closer to q than this lies within `rings` rings of cells around q's own.
-    double seen(const double* q, const Place& here, int rings) const {
+    // Cells that follow each other along the first axis have consecutive numbers: a row. `row` numbers them.
+    std::size_t row(const Place& at) const {
+        std::size_t row = 0;
+        for (int k = D - 1; k > 0; --k) row = row * static_cast<std::size_t>(count[k]) + static_cast<std::size_t>(at[k]);
+        return row;
+    }
+    std::size_t number(const Place& at) const {
+        return row(at) * static_cast<std::size_t>(count[0]) + static_cast<std::size_t>(at[0]);
+    }
+    std::size_t rows() const { return cells() / static_cast<std::size_t>(count[0]); }
+
+    // The wall of a cell towards smaller coordinates.
+    double wall(int axis, Index cell) const { return low[axis] + cell * side[axis]; }
+
+    // How far from a wall a point that belongs behind it may lie before it, by rounding.
+    double slack(int axis) const { return 1e-9 * side[axis]; }
+
+    // Every point closer to q than this lies within `rings` rings of cells around q's own, wherever q is in its cell.
+    double seen(int rings) const {
         double margin = std::numeric_limits<double>::infinity();
         for (int k = 0; k < D; ++k) {
-            if (count[k] == 1) continue;  // no wall to look behind
-            const double inside = q[k] - low[k] - here[k] * side[k];
-            margin = std::min(margin, std::max(0.0, std::min(inside, side[k] - inside)) + rings * side[k]);
+            if (count[k] > 1) margin = std::min(margin, rings * side[k] - slack(k));  // else there is no wall to look behind
         }
-        return margin * kSafety;
+        return margin;
     }
 
-    static constexpr double kSafety = 1.0 - 1e-9;  // for the rounding of a cell's walls
+private:
+    static constexpr double kSmallest = 1e-150;  // lengths whose squares still are numbers
 };
 
-// The points of one set in the order of their cells.
+// The points of one set in the order of their cells, a column for each coordinate. Nobody, infinitely far away, follows
+// the last point, so that points can be looked at two by two.
 template <int D>
 class CellPoints {
 public:
     using Place = typename Lattice<D>::Place;
 
     void build(Points<D> points, const Lattice<D>& lattice) {
-        lattice_ = lattice;
-        std::vector<std::size_t> cell(points.n);
-        begin_.assign(lattice.cells() + 1, 0);
+        size_ = points.n;
+        std::vector<std::uint32_t> cell(points.n);
+        begin_.assign(lattice.cells() + 2, 0);  // first one cell late: filling the cells moves each begin to its end
         for (Index i = 0; i < points.n; ++i) {
-            cell[i] = lattice.number(lattice.place(points[i]));
-            ++begin_[cell[i] + 1];
+            cell[i] = static_cast<std::uint32_t>(lattice.number(lattice.place(points[i])));
+            ++begin_[cell[i] + 2];
         }
         most_ = *std::max_element(begin_.begin(), begin_.end());
-        for (std::size_t c = 0; c + 1 < begin_.size(); ++c) begin_[c + 1] += begin_[c];
-        coords_.resize(static_cast<std::size_t>(points.n) * D);
-        original_.resize(points.n);
-        std::vector<Index> next(begin_.begin(), begin_.end() - 1);
+        for (std::size_t c = 2; c < begin_.size(); ++c) begin_[c] += begin_[c - 1];
+        for (auto& column : axis_) {
+            column.resize(points.n + 1);
+            column.back() = std::numeric_limits<double>::infinity();
+        }
         for (Index i = 0; i < points.n; ++i) {
-            const Index at = next[cell[i]]++;
-            std::copy_n(points[i], D, coords_.data() + static_cast<std::size_t>(at) * D);
-            original_[at] = i;
+            const Index at = begin_[cell[i] + 1]++;
+            for (int k = 0; k < D; ++k) axis_[k][at] = points[i][k];
         }
     }
 
+    Index size() const { return size_; }
     Index most() const { return most_; }  // points in one cell
-    Index begin(std::size_t cell) const { return begin_[cell]; }
-    Index end(std::size_t cell) const { return begin_[cell + 1]; }
-    const double* operator[](Index i) const { return coords_.data() + static_cast<std::size_t>(i) * D; }
-    Index original(Index i) const { return original_[i]; }
+    const Index* begins(std::size_t cell) const { return begin_.data() + cell; }
+    const double* axis(int k) const { return axis_[k].data(); }
 
-    // Squared distance from q to the nearest point in its own cell, at `here`, and those that touch it. Its own row of cells
-    // comes first, so that most other rows turn out to be too far away.
-    double least_around(const double* q, const Place& here) const {
-        double least = std::numeric_limits<double>::infinity();
-        const Index first = std::max<Index>(here[0] - 1, 0);
-        const std::size_t width = static_cast<std::size_t>(std::min<Index>(here[0] + 1, lattice_.count[0] - 1) - first);
-        Place start = here;
-        start[0] = first;
-        const std::size_t own = lattice_.number(start);
-        look(own, width, q, least);
-        double below[D];  // squared distances to the neighbours along an axis; infinite where there are none
-        double above[D];
-        for (int k = 1; k < D; ++k) {
-            const double inside = q[k] - lattice_.low[k] - here[k] * lattice_.side[k];
-            below[k] = here[k] > 0 ? squared_gap(inside) : std::numeric_limits<double>::infinity();
-            above[k] = here[k] + 1 < lattice_.count[k] ? squared_gap(lattice_.side[k] - inside) : std::numeric_limits<double>::infinity();
-        }
-        const std::size_t row = static_cast<std::size_t>(lattice_.count[0]);
-        if (below[1] < least) look(own - row, width, q, least);
-        if (above[1] < least) look(own + row, width, q, least);
-        if constexpr (D == 3) {
-            const std::size_t plane = row * static_cast<std::size_t>(lattice_.count[1]);
-            if (below[2] < least) {
-                look(own - plane, width, q, least);
-                if (below[2] + below[1] < least) look(own - plane - row, width, q, least);
-                if (below[2] + above[1] < least) look(own - plane + row, width, q, least);
+    // The smallest of `least` and the squared distances from q to the points from `begin` to `end`. May look at one more.
+    double least_among(Index begin, Index end, const std::array<double, D>& q, double least) const {
+        Two nearest = twice(least);
+        for (Index j = begin; j < end; j += 2) {
+            Two squared = twice(0.0);
+            for (int k = 0; k < D; ++k) {
+                const Two step = two_at(axis_[k].data() + j) - twice(q[k]);
+                squared = squared + step * step;
             }
-            if (above[2] < least) {
-                look(own + plane, width, q, least);
-                if (above[2] + below[1] < least) look(own + plane - row, width, q, least);
-                if (above[2] + above[1] < least) look(own + plane + row, width, q, least);
-            }
+            nearest = smaller(squared, nearest);
         }
-        return least;
+        return smaller_of(nearest);
     }
 
-    // Calls use(first, end) for the points of each row of cells within `rings` rings around a place.
-    template <class Use>
-    void rows_around(const Place& here, int rings, const Use& use) const {
-        Place at = here;
-        const Index first = std::max<Index>(here[0] - rings, 0);
-        const Index last = std::min<Index>(here[0] + rings, lattice_.count[0] - 1);
-        const Index low_z = D == 3 ? std::max<Index>(here[D - 1] - rings, 0) : 0;
-        const Index high_z = D == 3 ? std::min<Index>(here[D - 1] + rings, lattice_.count[D - 1] - 1) : 0;
-        for (Index z = low_z; z <= high_z; ++z) {
-            if constexpr (D == 3) at[2] = z;
-            for (Index y = std::max<Index>(here[1] - rings, 0); y <= std::min<Index>(here[1] + rings, lattice_.count[1] - 1); ++y) {
-                at[1] = y;
-                at[0] = first;
-                const std::size_t cell = lattice_.number(at);
-                use(begin_[cell], begin_[cell + static_cast<std::size_t>(last - first) + 1]);
-            }
-        }
+    std::array<double, D> point(Index i) const {
+        std::array<double, D> p;
+        for (int k = 0; k < D; ++k) p[k] = axis_[k][i];
+        return p;
     }
 
 private:
-    static double squared_gap(double gap) { return gap > 0 ? gap * gap * Lattice<D>::kSafety : 0.0; }
-
-    void look(std::size_t cell, std::size_t width, const double* q, double& least) const {
-        const Index end = begin_[cell + width + 1];
-        for (Index i = begin_[cell]; i < end; ++i) least = std::min(least, squared_distance<D>(q, (*this)[i], D));
-    }
-
-    Lattice<D> lattice_;
+    Index size_ = 0;
     Index most_ = 0;
     std::vector<Index> begin_;
-    std::vector<double> coords_;
-    std::vector<Index> original_;
+    std::array<std::vector<double>, D> axis_;
 };
 
 }  // namespace flatmetric

@@ -8,7 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "along_x.hpp"
+#include "box.hpp"
+#include "grid.hpp"
 #include "kdtree.hpp"
 #include "together.hpp"
 
@@ -16,7 +17,7 @@ namespace flatmetric {
 namespace {
 
 constexpr std::size_t kFramesAtATime = 64;
-constexpr std::size_t kPairsWorthSorting = 200;
+constexpr std::size_t kPairsWorthAGrid = 64;
 constexpr std::size_t kPairsWorthATree = std::size_t{1} << 16;
 
 struct Candidate {
@@ -40,22 +41,22 @@ Cost operator-(Cost a, Cost b) { return {a.left - b.left, a.length - b.length}; 
 bool operator<(Cost a, Cost b) { return a.left != b.left ? a.left < b.left : a.length < b.length; }
 
 // Works on one frame at a time and keeps its memory.
+template <int D>
 class FrameMatcher {
 public:
-    FrameMatcher(int dim, Gate gate, MatchRule rule)
-        : dim_(dim), gate_(gate), squared_gate_(gate.lateral * gate.lateral * (1 + 1e-9)), rule_(rule) {}
+    FrameMatcher(Gate gate, MatchRule rule)
+        : gate_(gate), reach_(gate.lateral * (1 + 1e-9)), squared_reach_(reach_ * reach_), rule_(rule) {}
 
     // The rows of one frame; answers with pairs in order of truth.
-    const std::vector<Candidate>& match(const double* truth, Index n, const double* pred, Index m, Interrupt& interrupt) {
+    const std::vector<Candidate>& match(Points<D> truth, Points<D> pred, Interrupt& interrupt) {
         matched_.clear();
-        if (n == 0 || m == 0) return matched_;
-        list_candidates(truth, n, pred, m, interrupt);
+        if (truth.n == 0 || pred.n == 0) return matched_;
+        list_candidates(truth, pred, interrupt);
         if (rule_.greedy) {
-            take_nearest_first(n, m);
+            take_nearest_first(truth.n, pred.n);
         } else {
-            take_cheapest(n, m, interrupt);
+            take_cheapest(truth.n, pred.n, interrupt);
         }
-        std::sort(matched_.begin(), matched_.end(), [](const Candidate& a, const Candidate& b) { return a.truth < b.truth; });
         return matched_;
     }
 
@@ -65,8 +66,8 @@ private:
         const double dy = b[1] - a[1];
         double squared = dx * dx + dy * dy;
         // Most pairs are far beyond the gate; the root decides only near it.
-        if (squared > squared_gate_ || !(std::sqrt(squared) <= gate_.lateral)) return;
-        if (dim_ == 3) {
+        if (squared > squared_reach_ || !(std::sqrt(squared) <= gate_.lateral)) return;
+        if constexpr (D == 3) {
             const double dz = b[2] - a[2];
             if (!(std::abs(dz) <= gate_.axial)) return;
             squared += dz * dz;
@@ -74,62 +75,59 @@ private:
         candidates_.push_back({std::sqrt(squared), i, j});
     }
 
-    void list_candidates(const double* truth, Index n, const double* pred, Index m, Interrupt& interrupt) {
+    // The searches reach a little further than the gate, which `consider` then applies to the last bit.
+    void list_candidates(Points<D> truth, Points<D> pred, Interrupt& interrupt) {
         candidates_.clear();
-        const std::size_t pairs = static_cast<std::size_t>(n) * static_cast<std::size_t>(m);
-        if (pairs <= kPairsWorthSorting) {
-            for (Index i = 0; i < n; ++i) {
-                for (Index j = 0; j < m; ++j) consider(truth + i * dim_, pred + j * dim_, i, j);
+        const std::size_t pairs = static_cast<std::size_t>(truth.n) * static_cast<std::size_t>(pred.n);
+        if (pairs <= kPairsWorthAGrid) {
+            for (Index i = 0; i < truth.n; ++i) {
+                for (Index j = 0; j < pred.n; ++j) consider(truth[i], pred[j], i, j);
             }
-            return;
-        }
-        if (pairs <= kPairsWorthATree) {
-            if (dim_ == 2) {
-                list_along_x(truth_along_2_, pred_along_2_, truth, n, pred, m);
-            } else {
-                list_along_x(truth_along_3_, pred_along_3_, truth, n, pred, m);
+        } else if (pairs <= kPairsWorthATree) {
+            grid_.build(pred, Box<D>::around(pred), reach_);
+            for (Index i = 0; i < truth.n; ++i) {
+                grid_.visit_near(truth[i], [&](Index j, double) { consider(truth[i], pred[j], i, j); });
             }
-            return;
-        }
-        lateral_.resize(2 * static_cast<std::size_t>(m));
-        for (Index j = 0; j < m; ++j) std::copy_n(pred + static_cast<std::size_t>(j) * dim_, 2, lateral_.data() + 2 * static_cast<std::size_t>(j));
-        tree_.build({lateral_.data(), m, 2}, interrupt);
-        // A little further than the gate, which `consider` then applies to the last bit.
-        const double reach = gate_.lateral * (1 + 1e-9);
-        for (Index i = 0; i < n; ++i) {
-            interrupt.tick();
-            const double* const point = truth + static_cast<std::size_t>(i) * dim_;
-            tree_.nearest(point, reach, m, near_);
-            for (const Neighbour& neighbour : near_) {
-                const Index j = tree_.original(neighbour.point);
-                consider(point, pred + static_cast<std::size_t>(j) * dim_, i, j);
+        } else {
+            lateral_.resize(2 * static_cast<std::size_t>(pred.n));
+            for (Index j = 0; j < pred.n; ++j) std::copy_n(pred[j], 2, lateral_.data() + 2 * static_cast<std::size_t>(j));
+            tree_.build({lateral_.data(), pred.n, 2}, interrupt);
+            for (Index i = 0; i < truth.n; ++i) {
+                interrupt.tick();
+                tree_.nearest(truth[i], reach_, pred.n, near_);
+                for (const Neighbour& neighbour : near_) {
+                    const Index j = tree_.original(neighbour.point);
+                    consider(truth[i], pred[j], i, j);
+                }
             }
         }
     }
 
-    template <int D>
-    void list_along_x(AlongX<D>& truth_along, AlongX<D>& pred_along, const double* truth, Index n, const double* pred, Index m) {
-        truth_along.sort(truth, n);
-        pred_along.sort(pred, m);
-        const double reach = gate_.lateral * (1 + 1e-9);
-        Index first = 0;
-        for (Index i = 0; i < n; ++i) {
-            const auto& here = truth_along[i];
-            while (first < m && pred_along[first].c[0] < here.c[0] - reach) ++first;
-            for (Index j = first; j < m && pred_along[j].c[0] <= here.c[0] + reach; ++j) {
-                consider(here.c, pred_along[j].c, here.id, pred_along[j].id);
-            }
-        }
-    }
-
+    // Pairs that nobody else wants need no order.
     void take_nearest_first(Index n, Index m) {
-        std::sort(candidates_.begin(), candidates_.end(), nearer);
-        truth_taken_.assign(n, 0);
-        pred_taken_.assign(m, 0);
+        truth_wanted_.assign(n, 0);
+        pred_wanted_.assign(m, 0);
         for (const Candidate& candidate : candidates_) {
-            if (truth_taken_[candidate.truth] || pred_taken_[candidate.pred]) continue;
-            truth_taken_[candidate.truth] = pred_taken_[candidate.pred] = 1;
-            matched_.push_back(candidate);
+            ++truth_wanted_[candidate.truth];
+            ++pred_wanted_[candidate.pred];
+        }
+        taken_by_.assign(n, Candidate{0.0, kNone, kNone});
+        contested_.clear();
+        for (const Candidate& candidate : candidates_) {
+            if (truth_wanted_[candidate.truth] == 1 && pred_wanted_[candidate.pred] == 1) {
+                taken_by_[candidate.truth] = candidate;
+            } else {
+                contested_.push_back(candidate);
+            }
+        }
+        std::sort(contested_.begin(), contested_.end(), nearer);
+        for (const Candidate& candidate : contested_) {
+            if (taken_by_[candidate.truth].pred != kNone || pred_wanted_[candidate.pred] == 0) continue;
+            taken_by_[candidate.truth] = candidate;
+            pred_wanted_[candidate.pred] = 0;  // nobody's any more
+        }
+        for (const Candidate& candidate : taken_by_) {
+            if (candidate.pred != kNone) matched_.push_back(candidate);
         }
     }
 
@@ -248,18 +246,17 @@ private:
     };
     enum State : char { kUnseen, kSeen, kSettled };
 
-    int dim_;
     Gate gate_;
-    double squared_gate_;
+    double reach_;
+    double squared_reach_;
     MatchRule rule_;
     std::vector<Candidate> candidates_;
     std::vector<Candidate> matched_;
-    std::vector<char> truth_taken_;
-    std::vector<char> pred_taken_;
-    AlongX<2> truth_along_2_;
-    AlongX<2> pred_along_2_;
-    AlongX<3> truth_along_3_;
-    AlongX<3> pred_along_3_;
+    std::vector<Index> truth_wanted_;
+    std::vector<Index> pred_wanted_;
+    std::vector<Candidate> contested_;
+    std::vector<Candidate> taken_by_;
+    Grid<D> grid_;
     std::vector<double> lateral_;
     KdTree<2> tree_;
     std::vector<Neighbour> near_;
@@ -276,22 +273,20 @@ private:
     std::priority_queue<Entry, std::vector<Entry>, Later> queue_;
 };
 
-}  // namespace
-
-Matches match_frames(const Cloud& truth, const Cloud& pred, int dim, Gate gate, MatchRule rule, int threads,
-                     const std::function<bool()>& asked_to_stop) {
-    const Ordered ordered_truth(truth, dim);
-    const Ordered ordered_pred(pred, dim);
+template <int D>
+Matches match(const Cloud& truth, const Cloud& pred, Gate gate, MatchRule rule, int threads, const std::function<bool()>& asked_to_stop) {
+    const Ordered ordered_truth(truth, D);
+    const Ordered ordered_pred(pred, D);
     const std::vector<Frame> frames = list_frames(ordered_truth, ordered_pred);
     std::vector<std::vector<Candidate>> found((frames.size() + kFramesAtATime - 1) / kFramesAtATime);
     for_each_together(found.size(), threads, asked_to_stop, [&](std::size_t run, Interrupt& interrupt) {
-        FrameMatcher matcher(dim, gate, rule);
+        FrameMatcher<D> matcher(gate, rule);
         const std::size_t end = std::min(frames.size(), (run + 1) * kFramesAtATime);
         for (std::size_t k = run * kFramesAtATime; k < end; ++k) {
             const Frame& frame = frames[k];
-            const double* const t = ordered_truth.cloud.coords + static_cast<std::size_t>(frame.truth_begin) * dim;
-            const double* const p = ordered_pred.cloud.coords + static_cast<std::size_t>(frame.pred_begin) * dim;
-            for (Candidate pair : matcher.match(t, frame.truth_end - frame.truth_begin, p, frame.pred_end - frame.pred_begin, interrupt)) {
+            const Points<D> t{ordered_truth.cloud.coords + static_cast<std::size_t>(frame.truth_begin) * D, frame.truth_end - frame.truth_begin};
+            const Points<D> p{ordered_pred.cloud.coords + static_cast<std::size_t>(frame.pred_begin) * D, frame.pred_end - frame.pred_begin};
+            for (Candidate pair : matcher.match(t, p, interrupt)) {
                 pair.truth = ordered_truth.original(frame.truth_begin + pair.truth);
                 pair.pred = ordered_pred.original(frame.pred_begin + pair.pred);
                 found[run].push_back(pair);
@@ -312,6 +307,13 @@ Matches match_frames(const Cloud& truth, const Cloud& pred, int dim, Gate gate, 
         }
     }
     return matches;
+}
+
+}  // namespace
+
+Matches match_frames(const Cloud& truth, const Cloud& pred, int dim, Gate gate, MatchRule rule, int threads,
+                     const std::function<bool()>& asked_to_stop) {
+    return dim == 2 ? match<2>(truth, pred, gate, rule, threads, asked_to_stop) : match<3>(truth, pred, gate, rule, threads, asked_to_stop);
 }
 
 }  // namespace flatmetric

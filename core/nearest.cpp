@@ -2,184 +2,295 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
+#include <cstddef>
 #include <limits>
 #include <vector>
 
-#include "along_x.hpp"
 #include "cells.hpp"
 #include "kdtree.hpp"
+#include "sums.hpp"
 #include "together.hpp"
+#include "two.hpp"
 
 namespace flatmetric {
 namespace {
 
 constexpr std::size_t kFramesAtATime = 64;
-constexpr std::size_t kPairsWorthSorting = 200;
-constexpr std::size_t kPairsWorthAnIndex = std::size_t{1} << 18;
-constexpr double kNobody = std::numeric_limits<double>::infinity();
+constexpr std::size_t kPairsWorthCells = std::size_t{1} << 14;
+constexpr std::size_t kPairsWorthThreads = std::size_t{1} << 18;
 constexpr Index kQueriesAtATime = 4096;
-constexpr std::size_t kCellsAtATime = 1024;
+constexpr std::size_t kRowsAtATime = 16;
 constexpr int kMostRings = 64;
 constexpr double kPerCell = 2.0;  // points aimed at
 constexpr Index kCrowd = 64;      // points in one cell that make trees the better choice
+constexpr double kNobody = std::numeric_limits<double>::infinity();
 
+// The sums of both sides.
+struct Squares {
+    double truth = 0.0;
+    double pred = 0.0;
+};
+
+// Two small sets, by all their pairs. Keeps its memory.
 template <int D>
-class Search {
+class EveryPair {
 public:
-    Search(const Ordered& truth, const Ordered& pred, Nearest& nearest) : truth_(truth), pred_(pred), nearest_(nearest) {}
-
-    // From the place of each point along x outwards, until that alone is further than the nearest so far.
-    void sweep(const Frame& frame, AlongX<D>& truth, AlongX<D>& pred) {
-        truth.sort(truth_.cloud.coords + static_cast<std::size_t>(frame.truth_begin) * D, frame.truth_end - frame.truth_begin);
-        pred.sort(pred_.cloud.coords + static_cast<std::size_t>(frame.pred_begin) * D, frame.pred_end - frame.pred_begin);
-        sweep_one_way(truth, pred, nearest_.truth.data() + frame.truth_begin);
-        sweep_one_way(pred, truth, nearest_.pred.data() + frame.pred_begin);
-    }
-
-    static void sweep_one_way(const AlongX<D>& from, const AlongX<D>& to, double* out) {
-        Index start = 0;
-        for (Index i = 0; i < from.size(); ++i) {
-            const double* const q = from[i].c;
-            while (start < to.size() && to[start].c[0] < q[0]) ++start;
-            double least = kNobody;
-            for (Index j = start; j < to.size(); ++j) {
-                const double ahead = to[j].c[0] - q[0];
-                if (ahead * ahead >= least) break;
-                least = std::min(least, squared_distance<D>(q, to[j].c, D));
-            }
-            for (Index j = start - 1; j >= 0; --j) {
-                const double behind = q[0] - to[j].c[0];
-                if (behind * behind >= least) break;
-                least = std::min(least, squared_distance<D>(q, to[j].c, D));
-            }
-            out[from[i].id] = least;
+    Squares squares(Points<D> truth, Points<D> pred) {
+        for (int k = 0; k < D; ++k) {
+            axis_[k].resize(pred.n + 1);
+            for (Index j = 0; j < pred.n; ++j) axis_[k][j] = pred[j][k];
+            axis_[k][pred.n] = kNobody;
         }
-    }
-
-    void every_pair(const Frame& frame) {
-        for (Index i = frame.truth_begin; i < frame.truth_end; ++i) {
-            double least = kNobody;
-            const double* const a = truth_.cloud.coords + static_cast<std::size_t>(i) * D;
-            for (Index j = frame.pred_begin; j < frame.pred_end; ++j) {
-                const double squared = squared_distance<D>(a, pred_.cloud.coords + static_cast<std::size_t>(j) * D, D);
-                least = std::min(least, squared);
-                nearest_.pred[j] = std::min(nearest_.pred[j], squared);
+        least_of_pred_.assign(pred.n + 1, kNobody);
+        std::array<const double*, D> there;
+        for (int k = 0; k < D; ++k) there[k] = axis_[k].data();
+        double* const column = least_of_pred_.data();
+        Squares sums;
+        for (Index i = 0; i < truth.n; ++i) {
+            std::array<Two, D> here;
+            for (int k = 0; k < D; ++k) here[k] = twice(truth[i][k]);
+            Two row = twice(kNobody);
+            for (Index j = 0; j < pred.n; j += 2) {
+                Two squared = twice(0.0);
+                for (int k = 0; k < D; ++k) {
+                    const Two step = two_at(there[k] + j) - here[k];
+                    squared = squared + step * step;
+                }
+                row = smaller(squared, row);
+                put_two(column + j, smaller(squared, two_at(column + j)));
             }
-            nearest_.truth[i] = least;
+            sums.truth += smaller_of(row);
         }
-    }
-
-    // Even sets by cells; uneven ones, and whoever is far from everybody, by trees.
-    void by_space(const Frame& frame, int threads, const std::function<bool()>& asked_to_stop) {
-        sides_[0] = {truth_.cloud.coords + static_cast<std::size_t>(frame.truth_begin) * D, frame.truth_end - frame.truth_begin, D};
-        sides_[1] = {pred_.cloud.coords + static_cast<std::size_t>(frame.pred_begin) * D, frame.pred_end - frame.pred_begin, D};
-        out_[0] = nearest_.truth.data() + frame.truth_begin;
-        out_[1] = nearest_.pred.data() + frame.pred_begin;
-        find_box();
-        const Lattice<D> lattice = Lattice<D>::over(low_.data(), high_.data(), std::max(sides_[0].n, sides_[1].n), kPerCell);
-        CellPoints<D> cells[2];
-        for_each_together(2, std::min(threads, 2), asked_to_stop,
-                          [&](std::size_t side, Interrupt&) { cells[side].build(sides_[side], lattice); });
-        const bool even = cells[0].most() <= kCrowd && cells[1].most() <= kCrowd;
-        if (even) {
-            const std::size_t undecided = ask_cells(lattice, cells, threads, asked_to_stop);
-            if (undecided == 0) return;
-            // A few at the edge are worth a longer look, but not an index of their own.
-            const std::size_t few = static_cast<std::size_t>(sides_[0].n + sides_[1].n) / 64;
-            if (undecided <= few && look_further(lattice, cells)) return;
-        }
-        ask_trees(threads, asked_to_stop, even);
+        sums.pred = sum_of(static_cast<std::size_t>(pred.n), [&](std::size_t j) { return column[j]; });
+        return sums;
     }
 
 private:
-    void find_box() {
-        low_.fill(kNobody);
-        high_.fill(-kNobody);
+    std::array<std::vector<double>, D> axis_;
+    std::vector<double> least_of_pred_;
+};
+
+// Two large sets: even ones by cells; uneven ones, and whoever is far from everybody, by trees.
+template <int D>
+class InSpace {
+public:
+    InSpace(Points<D> truth, Points<D> pred, int threads, const std::function<bool()>& asked_to_stop)
+        : sides_{truth, pred}, threads_(threads), asked_to_stop_(asked_to_stop) {}
+
+    Squares squares() {
+        lattice_ = lattice();
+        for_each_together(2, std::min(threads_, 2), asked_to_stop_,
+                          [&](std::size_t side, Interrupt&) { cells_[side].build(sides_[side], lattice_); });
+        if (std::max(cells_[0].most(), cells_[1].most()) > kCrowd) {
+            for (int side = 0; side < 2; ++side) {
+                undecided_[side].resize(sides_[side].n);
+                for (Index i = 0; i < sides_[side].n; ++i) undecided_[side][i] = i;
+            }
+            ask_trees();
+        } else {
+            ask_cells();
+            // A few at the edge are worth a longer look, but not an index of their own.
+            const std::size_t few = static_cast<std::size_t>(sides_[0].n + sides_[1].n) / 64;
+            if (undecided_[0].size() + undecided_[1].size() <= few) look_further();
+            ask_trees();
+        }
+        return {sums_[0].value(), sums_[1].value()};
+    }
+
+private:
+    // What one task found of its side.
+    struct Found {
+        double sum = 0.0;
+        std::vector<Index> undecided;
+    };
+
+    Lattice<D> lattice() const {
+        std::array<double, D> low;
+        std::array<double, D> high;
+        low.fill(kNobody);
+        high.fill(-kNobody);
         for (const Points<D>& side : sides_) {
             for (Index i = 0; i < side.n; ++i) {
                 for (int k = 0; k < D; ++k) {
-                    low_[k] = std::min(low_[k], side[i][k]);
-                    high_[k] = std::max(high_[k], side[i][k]);
+                    low[k] = std::min(low[k], side[i][k]);
+                    high[k] = std::max(high[k], side[i][k]);
                 }
+            }
+        }
+        return Lattice<D>::over(low.data(), high.data(), std::max(sides_[0].n, sides_[1].n), kPerCell);
+    }
+
+    // Looks at the cells around each point. Whoever they do not decide is noted.
+    void ask_cells() {
+        const std::size_t runs = (lattice_.rows() + kRowsAtATime - 1) / kRowsAtATime;
+        std::vector<Found> found(2 * runs);
+        for_each_together(found.size(), threads_, asked_to_stop_, [&](std::size_t task, Interrupt&) {
+            const int side = task < runs ? 0 : 1;
+            RowOfCells row;
+            const std::size_t first = (task % runs) * kRowsAtATime;
+            for (std::size_t r = first; r < std::min(lattice_.rows(), first + kRowsAtATime); ++r) {
+                ask_row(cells_[side], cells_[1 - side], r, row, found[task]);
+            }
+        });
+        for (std::size_t task = 0; task < found.size(); ++task) {
+            const int side = task < runs ? 0 : 1;
+            sums_[side].add(found[task].sum);
+            undecided_[side].insert(undecided_[side].end(), found[task].undecided.begin(), found[task].undecided.end());
+        }
+    }
+
+    // The points of one row of cells: the least squared distance of each so far, its cell in the row, and who has to look
+    // at the next row of the other side. Keeps its memory.
+    struct RowOfCells {
+        std::vector<double> least;
+        std::vector<Index> cell;
+        std::vector<Index> looking;
+    };
+
+    // All points of a row of cells look at their own row of the other side first; then, one after the other, at each row
+    // around it that may hold somebody nearer. So nothing that a point has to wait for follows upon the other.
+    void ask_row(const CellPoints<D>& mine, const CellPoints<D>& other, std::size_t number, RowOfCells& row, Found& found) const {
+        const Index width = lattice_.count[0];
+        const std::size_t first_cell = number * static_cast<std::size_t>(width);
+        const Index begin = mine.begins(first_cell)[0];
+        const Index count = mine.begins(first_cell)[width] - begin;
+        if (count == 0) return;
+        row.least.assign(count, kNobody);
+        row.cell.resize(count);
+        row.looking.resize(count);
+        for (Index c = 0; c < width; ++c) {
+            std::fill(row.cell.begin() + (mine.begins(first_cell)[c] - begin), row.cell.begin() + (mine.begins(first_cell)[c + 1] - begin), c);
+        }
+        const auto look = [&](Index i, const Index* begins) {
+            const Index c = row.cell[i];
+            row.least[i] = other.least_among(begins[c > 0 ? c - 1 : 0], begins[c + 2 < width ? c + 2 : width], mine.point(begin + i), row.least[i]);
+        };
+        const Index* const own = other.begins(first_cell);
+        for (Index i = 0; i < count; ++i) look(i, own);
+
+        const Index y = static_cast<Index>(number % static_cast<std::size_t>(lattice_.count[1]));
+        const Index z = static_cast<Index>(number / static_cast<std::size_t>(lattice_.count[1]));
+        for (const Step& step : steps()) {
+            if (!inside(1, y + step.y) || (D == 3 && !inside(D - 1, z + step.z))) continue;
+            const Gap along_y = gap(1, y, step.y);
+            const Gap along_z = gap(D - 1, z, step.z);
+            Index looking = 0;
+            for (Index i = 0; i < count; ++i) {
+                double squared = along_y.squared(mine.axis(1)[begin + i]);
+                if constexpr (D == 3) squared += along_z.squared(mine.axis(2)[begin + i]);
+                row.looking[looking] = i;
+                looking += squared < row.least[i] ? 1 : 0;
+            }
+            const std::ptrdiff_t rows_on = step.y + static_cast<std::ptrdiff_t>(step.z) * lattice_.count[1];
+            const Index* const there = own + rows_on * width;
+            for (Index k = 0; k < looking; ++k) look(row.looking[k], there);
+        }
+        const double seen = lattice_.seen(1) * lattice_.seen(1);
+        for (Index i = 0; i < count; ++i) {
+            if (row.least[i] <= seen) {
+                found.sum += row.least[i];
+            } else {
+                found.undecided.push_back(begin + i);
             }
         }
     }
 
-    // Looks at the cells around each point, in the order of the cells. Who is not decided by them is marked negative; returns
-    // how many.
-    std::size_t ask_cells(const Lattice<D>& lattice, const CellPoints<D>* cells, int threads, const std::function<bool()>& asked_to_stop) {
-        const std::size_t count = lattice.cells();
-        const std::size_t runs = (count + kCellsAtATime - 1) / kCellsAtATime;
-        std::atomic<std::size_t> undecided{0};
-        for_each_together(2 * runs, threads, asked_to_stop, [&](std::size_t run, Interrupt&) {
-            const int side = run < runs ? 0 : 1;
-            const CellPoints<D>& mine = cells[side];
-            const CellPoints<D>& other = cells[1 - side];
-            std::size_t missed = 0;
-            const std::size_t first = (run % runs) * kCellsAtATime;
-            for (std::size_t cell = first; cell < std::min(count, first + kCellsAtATime); ++cell) {
-                if (mine.begin(cell) == mine.end(cell)) continue;
-                const typename Lattice<D>::Place here = lattice.place_of(cell);
-                for (Index i = mine.begin(cell); i < mine.end(cell); ++i) {
-                    const double least = other.least_around(mine[i], here);
-                    const double seen = lattice.seen(mine[i], here, 1);
-                    const bool decided = least <= seen * seen;
-                    out_[side][mine.original(i)] = decided ? least : -1.0;
-                    if (!decided) ++missed;
-                }
-            }
-            undecided += missed;
-        });
-        return undecided;
+    // Rows around a row; those that share a side with it come first.
+    struct Step {
+        int y;
+        int z;
+    };
+    static const std::vector<Step>& steps() {
+        static const std::vector<Step> around =
+            D == 2 ? std::vector<Step>{{-1, 0}, {1, 0}}
+                   : std::vector<Step>{{-1, 0}, {1, 0}, {0, -1}, {0, 1}, {-1, -1}, {1, -1}, {-1, 1}, {1, 1}};
+        return around;
     }
 
-    // More and more rings of cells for those marked negative. False if some stay so.
-    bool look_further(const Lattice<D>& lattice, const CellPoints<D>* cells) {
+    bool inside(int axis, Index cell) const { return cell >= 0 && cell < lattice_.count[axis]; }
+
+    // The least that the square of a distance gathers along an axis on the way from a cell to the next one, or to none.
+    struct Gap {
+        double sign;
+        double wall;
+        double slack;
+        double squared(double at) const {
+            const double gap = sign * (at - wall) - slack;
+            const double beyond_doubt = gap > 0.0 ? gap : 0.0;
+            return beyond_doubt * beyond_doubt;
+        }
+    };
+    Gap gap(int axis, Index cell, int step) const {
+        return {-1.0 * step, lattice_.wall(axis, step > 0 ? cell + 1 : cell), lattice_.slack(axis)};
+    }
+
+    // More and more rings of cells for the undecided.
+    void look_further() {
         for (int side = 0; side < 2; ++side) {
-            for (Index i = 0; i < sides_[side].n; ++i) {
-                if (out_[side][i] >= 0) continue;
-                const double* const q = sides_[side][i];
-                const auto here = lattice.place(q);
-                const CellPoints<D>& other = cells[1 - side];
-                for (int rings = 2; rings <= kMostRings && out_[side][i] < 0; rings *= 2) {
-                    double least = kNobody;
-                    other.rows_around(here, rings, [&](Index begin, Index end) {
-                        for (Index j = begin; j < end; ++j) least = std::min(least, squared_distance<D>(q, other[j], D));
-                    });
-                    const double seen = lattice.seen(q, here, rings);
-                    if (least <= seen * seen) out_[side][i] = least;
+            const CellPoints<D>& other = cells_[1 - side];
+            std::vector<Index> still;
+            for (const Index i : undecided_[side]) {
+                const std::array<double, D> q = cells_[side].point(i);
+                const auto here = lattice_.place(q.data());
+                double least = kNobody;
+                double seen = 0.0;
+                for (int rings = 2; rings <= kMostRings && !(least <= seen * seen); rings *= 2) {
+                    least = least_around(other, q, here, rings);
+                    seen = lattice_.seen(rings);
                 }
-                if (out_[side][i] < 0) return false;
+                if (least <= seen * seen) {
+                    sums_[side].add(least);
+                } else {
+                    still.push_back(i);
+                }
+            }
+            undecided_[side] = std::move(still);
+        }
+    }
+
+    double least_around(const CellPoints<D>& other, const std::array<double, D>& q, const typename Lattice<D>::Place& here, int rings) const {
+        const auto from = [&](int axis) { return std::max<Index>(here[axis] - rings, 0); };
+        const auto to = [&](int axis) { return std::min<Index>(here[axis] + rings, lattice_.count[axis] - 1); };
+        auto at = here;
+        double least = kNobody;
+        for (Index z = D == 3 ? from(D - 1) : 0; z <= (D == 3 ? to(D - 1) : 0); ++z) {
+            if constexpr (D == 3) at[2] = z;
+            for (Index y = from(1); y <= to(1); ++y) {
+                at[0] = from(0);
+                at[1] = y;
+                const Index* const begins = other.begins(lattice_.number(at));
+                least = other.least_among(begins[0], begins[to(0) - from(0) + 1], q, least);
             }
         }
-        return true;
+        return least;
     }
 
-    // Each side's points in the order of their own tree, so that neighbours in space follow each other.
-    void ask_trees(int threads, const std::function<bool()>& asked_to_stop, bool only_undecided) {
+    void ask_trees() {
+        if (undecided_[0].empty() && undecided_[1].empty()) return;
         KdTree<D> trees[2];
-        for_each_together(2, std::min(threads, 2), asked_to_stop,
-                          [&](std::size_t side, Interrupt& interrupt) { trees[side].build(sides_[side], interrupt); });
-        const auto runs = [](Index n) { return static_cast<std::size_t>((n + kQueriesAtATime - 1) / kQueriesAtATime); };
-        for_each_together(runs(sides_[0].n) + runs(sides_[1].n), threads, asked_to_stop, [&](std::size_t run, Interrupt&) {
-            const int side = run < runs(sides_[0].n) ? 0 : 1;
-            const Index begin = static_cast<Index>(side == 0 ? run : run - runs(sides_[0].n)) * kQueriesAtATime;
-            const Index end = std::min(begin + kQueriesAtATime, sides_[side].n);
-            for (Index i = begin; i < end; ++i) {
-                double& least = out_[side][trees[side].original(i)];
-                if (!only_undecided || least < 0) least = trees[1 - side].least_squared(trees[side].points()[i]);
+        for_each_together(2, std::min(threads_, 2), asked_to_stop_, [&](std::size_t side, Interrupt& interrupt) {
+            if (!undecided_[1 - side].empty()) trees[side].build(sides_[side], interrupt);
+        });
+        const auto runs = [&](int side) { return (undecided_[side].size() + kQueriesAtATime - 1) / kQueriesAtATime; };
+        std::vector<double> found(runs(0) + runs(1));
+        for_each_together(found.size(), threads_, asked_to_stop_, [&](std::size_t run, Interrupt&) {
+            const int side = run < runs(0) ? 0 : 1;
+            const std::size_t begin = (side == 0 ? run : run - runs(0)) * kQueriesAtATime;
+            const std::size_t end = std::min(begin + kQueriesAtATime, undecided_[side].size());
+            for (std::size_t i = begin; i < end; ++i) {
+                found[run] += trees[1 - side].least_squared(cells_[side].point(undecided_[side][i]).data());
             }
         });
+        for (std::size_t run = 0; run < found.size(); ++run) sums_[run < runs(0) ? 0 : 1].add(found[run]);
     }
 
-    const Ordered& truth_;
-    const Ordered& pred_;
-    Nearest& nearest_;
     Points<D> sides_[2];
-    double* out_[2];
-    std::array<double, D> low_;
-    std::array<double, D> high_;
+    int threads_;
+    const std::function<bool()> asked_to_stop_;
+    Lattice<D> lattice_;
+    CellPoints<D> cells_[2];
+    CompensatedSum sums_[2];
+    std::vector<Index> undecided_[2];  // by their place in the cells
 };
 
 template <int D>
@@ -187,30 +298,46 @@ Nearest search(const Cloud& truth, const Cloud& pred, int threads, const std::fu
     const Ordered ordered_truth(truth, D);
     const Ordered ordered_pred(pred, D);
     const std::vector<Frame> frames = list_frames(ordered_truth, ordered_pred);
+    const auto slice = [](const Ordered& side, Index begin, Index end) {
+        return Points<D>{side.cloud.coords + static_cast<std::size_t>(begin) * D, end - begin};
+    };
     Nearest nearest;
-    nearest.truth.assign(truth.n, kNobody);
-    nearest.pred.assign(pred.n, kNobody);
-    Search<D> search(ordered_truth, ordered_pred, nearest);
-    const auto pairs = [](const Frame& frame) {
-        return static_cast<std::size_t>(frame.truth_end - frame.truth_begin) * static_cast<std::size_t>(frame.pred_end - frame.pred_begin);
+    nearest.frame.resize(frames.size());
+    nearest.truth_count.resize(frames.size());
+    nearest.pred_count.resize(frames.size());
+    nearest.truth.resize(frames.size());
+    nearest.pred.resize(frames.size());
+    const auto each_frame = [&](std::size_t begin, std::size_t end, const auto& use) {
+        for (std::size_t k = begin; k < end; ++k) {
+            use(k, slice(ordered_truth, frames[k].truth_begin, frames[k].truth_end),
+                slice(ordered_pred, frames[k].pred_begin, frames[k].pred_end));
+        }
+    };
+    const auto note = [&](std::size_t k, const Squares& sums) {
+        nearest.truth[k] = sums.truth;
+        nearest.pred[k] = sums.pred;
     };
     for_each_together((frames.size() + kFramesAtATime - 1) / kFramesAtATime, threads, asked_to_stop, [&](std::size_t run, Interrupt&) {
-        AlongX<D> along_truth;
-        AlongX<D> along_pred;
+        EveryPair<D> every_pair;
         const std::size_t end = std::min(frames.size(), (run + 1) * kFramesAtATime);
-        for (std::size_t k = run * kFramesAtATime; k < end; ++k) {
-            if (pairs(frames[k]) <= kPairsWorthSorting) {
-                search.every_pair(frames[k]);
-            } else if (pairs(frames[k]) <= kPairsWorthAnIndex) {
-                search.sweep(frames[k], along_truth, along_pred);
+        each_frame(run * kFramesAtATime, end, [&](std::size_t k, Points<D> here, Points<D> there) {
+            nearest.frame[k] = frames[k].number;
+            nearest.truth_count[k] = there.n > 0 ? here.n : 0;
+            nearest.pred_count[k] = here.n > 0 ? there.n : 0;
+            const std::size_t pairs = static_cast<std::size_t>(here.n) * static_cast<std::size_t>(there.n);
+            if (pairs == 0) {
+                note(k, {});
+            } else if (pairs <= kPairsWorthCells) {
+                note(k, every_pair.squares(here, there));
+            } else if (pairs <= kPairsWorthThreads) {
+                note(k, InSpace<D>(here, there, 1, {}).squares());
             }
-        }
+        });
     });
-    for (const Frame& frame : frames) {
-        if (pairs(frame) > kPairsWorthAnIndex) search.by_space(frame, threads, asked_to_stop);
-    }
-    ordered_truth.restore_order(nearest.truth);
-    ordered_pred.restore_order(nearest.pred);
+    each_frame(0, frames.size(), [&](std::size_t k, Points<D> here, Points<D> there) {
+        const std::size_t pairs = static_cast<std::size_t>(here.n) * static_cast<std::size_t>(there.n);
+        if (pairs > kPairsWorthThreads) note(k, InSpace<D>(here, there, threads, asked_to_stop).squares());
+    });
     return nearest;
 }
 

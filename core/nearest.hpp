@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 
 #include "column.hpp"
@@ -7,8 +8,11 @@
 
 namespace flatmetric {
 
-// For each point the squared distance to the nearest point of the other side in its frame; infinite where there is none.
+// For each frame: how many points of a side have a nearest one on the other, and the sum of their squared distances to it.
 struct Nearest {
+    Column<std::int64_t> frame;
+    Column<std::int64_t> truth_count;
+    Column<std::int64_t> pred_count;
     Column<double> truth;
     Column<double> pred;
 };

@@ -93,7 +93,13 @@ def nearest(
     truth_frame: npt.NDArray[np.int64] | None,
     pred_frame: npt.NDArray[np.int64] | None,
     threads: int,
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
+) -> tuple[
+    npt.NDArray[np.int64],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.float64],
+    npt.NDArray[np.float64],
+]: ...
 def follow_lam(
     truth: npt.NDArray[np.float64],
     pred: npt.NDArray[np.float64],

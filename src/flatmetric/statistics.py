@@ -113,16 +113,12 @@ def _nearest_sums(score: Score, number: IntArray) -> dict[str, FloatArray]:
     """Squared distances to the nearest of the other side, and how many points have one, for each frame."""
     compared = score.compared
     truth, pred = rows_of(compared.truth, compared.truth_counts), rows_of(compared.pred, compared.pred_counts)
-    squares = _core.nearest(
+    frames, *columns = _core.nearest(
         truth.points(score.dim), pred.points(score.dim), truth.frame, pred.frame, thread_count(None)
     )
-    columns = {}
-    for side, table, values in (("truth", truth, squares[0]), ("pred", pred, squares[1])):
-        near = np.isfinite(values)
-        place = np.searchsorted(number, table.frame[near])
-        columns[f"near_{side}"] = np.bincount(place, values[near], minlength=len(number)).astype(np.float64)
-        columns[f"with_near_{side}"] = np.bincount(place, minlength=len(number)).astype(np.float64)
-    return columns
+    found = np.zeros((4, len(number)))
+    found[:, np.searchsorted(number, frames)] = columns
+    return dict(zip(("with_near_truth", "with_near_pred", "near_truth", "near_pred"), found, strict=True))
 
 
 def metrics_of(sums: FloatArray, frames: FrameSums) -> dict[str, FloatArray]:

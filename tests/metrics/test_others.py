@@ -59,9 +59,9 @@ SHAPES = ["uniform", "apart", "lattice", "flat", "outlier", "clustered", "one pl
 
 @pytest.mark.parametrize("dim", [2, 3])
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("n", [3, 60, 900])
+@pytest.mark.parametrize("n", [1, 3, 60, 200, 900])
 def test_nearest_neighbours_of_every_shape(dim: int, shape: str, n: int) -> None:
-    """Small frames pair by pair, larger ones along x, large ones by cells or trees: all against SciPy's tree."""
+    """Small frames pair by pair, large ones by cells or trees, with threads the largest: all against SciPy's tree."""
     from scipy.spatial import KDTree
 
     rng = np.random.default_rng(n)
@@ -79,9 +79,10 @@ def test_nearest_neighbours_of_every_shape(dim: int, shape: str, n: int) -> None
     elif shape == "one place":
         a[:] = b[:] = 5
     for threads in (1, 2):
-        there, back = _core.nearest(a, b, None, None, threads)
-        np.testing.assert_allclose(np.sqrt(there), KDTree(b).query(a)[0])
-        np.testing.assert_allclose(np.sqrt(back), KDTree(a).query(b)[0])
+        frame, n_there, n_back, there, back = _core.nearest(a, b, None, None, threads)
+        assert (frame.tolist(), n_there.tolist(), n_back.tolist()) == ([0], [len(a)], [len(b)])
+        np.testing.assert_allclose(there, [(KDTree(b).query(a)[0] ** 2).sum()], rtol=1e-12)
+        np.testing.assert_allclose(back, [(KDTree(a).query(b)[0] ** 2).sum()], rtol=1e-12)
 
 
 def test_frames_on_one_side_only_are_refused() -> None:

@@ -5,12 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from flatmetric import _core
 from flatmetric.localizations import Localizations
 from flatmetric.metrics.value import Undefined, Value
-from flatmetric.result import FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +27,10 @@ class Rmsmd:
     whole_set_pred_to_truth: Value
 
 
-def _root_mean(*squares: FloatArray) -> Value:
-    count = sum(len(part) for part in squares)
+def _root_mean(squares: float, count: int) -> Value:
     if count == 0:
         return Undefined("no point has another on the other side")
-    return math.sqrt(sum(float(part.sum()) for part in squares) / count)
+    return math.sqrt(squares / count)
 
 
 def rmsmd(truth: Localizations, pred: Localizations, *, dim: int, threads: int = 1) -> Rmsmd:
@@ -49,11 +45,10 @@ def rmsmd(truth: Localizations, pred: Localizations, *, dim: int, threads: int =
     """
     there, back = truth.points(dim), pred.points(dim)
     found = []
-    alone = 0
     for frames in ((truth.frame, pred.frame), (None, None)):
-        nearest = _core.nearest(there, back, frames[0], frames[1], threads)
-        sides = [side[np.isfinite(side)] for side in nearest]
-        if frames[0] is not None:
-            alone = len(truth) + len(pred) - len(sides[0]) - len(sides[1])
-        found.append((_root_mean(*sides), _root_mean(sides[0]), _root_mean(sides[1])))
-    return Rmsmd(*found[0], alone, *found[1])
+        _, *columns = _core.nearest(there, back, frames[0], frames[1], threads)
+        n, m = (int(column.sum()) for column in columns[:2])
+        a, b = (float(column.sum()) for column in columns[2:])
+        found.append((_root_mean(a + b, n + m), _root_mean(a, n), _root_mean(b, m), len(truth) + len(pred) - n - m))
+    per_frame, (*whole_set, _) = found
+    return Rmsmd(*per_frame, *whole_set)
