@@ -19,6 +19,7 @@
 #include "matching.hpp"
 #include "nearest.hpp"
 #include "number_table.hpp"
+#include "recycled.hpp"
 
 namespace nb = nanobind;
 using namespace flatmetric;
@@ -201,6 +202,7 @@ NB_MODULE(_core, m) {
         "all_within",
         [](const Coords& numbers, double limit) { return all_within(numbers.data(), numbers.size(), limit); },
         nb::arg("numbers"), nb::arg("limit"), "Whether all numbers are finite and at most `limit` in size.");
+    m.def("keep_freed_memory", &keep_freed_memory, "Keep the memory that is given back for the next array: for a process of one task.");
     m.def("solve", &solve, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_mass").none(), nb::arg("pred_mass").none(),
           nb::arg("truth_frame").none(), nb::arg("pred_frame").none(), nb::arg("lam"), nb::arg("divisor"), nb::arg("method"), nb::arg("threads"),
           "Flat Metric of every frame: parts, plan and potentials, for masses as given (None: 1), all divided by `divisor`.");
@@ -237,11 +239,13 @@ NB_MODULE(_core, m) {
         .def(nb::new_(&number_table), nb::kw_only(), nb::arg("delimiter"), nb::arg("columns"), nb::arg("cells_per_row"),
              nb::arg("ends_at_blank_line"), nb::arg("skip_bad_rows"), nb::arg("expected_rows"))
         .def("feed",
-             [](NumberTable& table, const nb::bytes& text) {
-                 const std::string_view view(text.c_str(), text.size());
+             [](NumberTable& table, const nb::bytes& text, std::size_t begin, std::optional<std::size_t> end) {
+                 const std::string_view view(text.c_str(), end.value_or(text.size()));
+                 if (view.size() > text.size() || begin > view.size()) throw nb::index_error("a part beyond the text");
                  const nb::gil_scoped_release released;
-                 return table.feed(view);
-             })
+                 return table.feed(view.substr(begin));
+             },
+             nb::arg("text"), nb::arg("begin") = 0, nb::arg("end") = nb::none())
         .def("finish", &NumberTable::finish)
         .def("take", &taken)
         .def_prop_ro("ended_early", &NumberTable::ended_early)

@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "column.hpp"
 #include "points.hpp"
 #include "two.hpp"
 
@@ -111,7 +112,7 @@ public:
 
     void build(Points<D> points, const Lattice<D>& lattice) {
         size_ = points.n;
-        std::vector<std::uint32_t> cell(points.n);
+        Column<std::uint32_t> cell(points.n);
         begin_.assign(lattice.cells() + 2, 0);  // first one cell late: filling the cells moves each begin to its end
         for (Index i = 0; i < points.n; ++i) {
             cell[i] = static_cast<std::uint32_t>(lattice.number(lattice.place(points[i])));
@@ -157,8 +158,8 @@ public:
 private:
     Index size_ = 0;
     Index most_ = 0;
-    std::vector<Index> begin_;
-    std::array<std::vector<double>, D> axis_;
+    Column<Index> begin_;
+    std::array<Column<double>, D> axis_;
 };
 
 }  // namespace flatmetric

@@ -2,13 +2,20 @@
 
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <mutex>
 #include <new>
+
+#ifdef __linux__
+#include <malloc.h>
+#include <sys/mman.h>
+#endif
 
 namespace flatmetric {
 
 // Memory of large columns, kept for the next call: touching fresh pages takes as long as computing what goes into them.
-// Blocks come in sizes an eighth of a power of two apart, so that a size alone tells which block fits.
+// Blocks come in sizes an eighth of a power of two apart, so that a size alone tells which block fits. Large ones ask for
+// large pages, of which there are fewer to touch.
 class Recycled {
 public:
     static Recycled& shared() {
@@ -25,26 +32,28 @@ public:
                 if (kept_[i].bytes == size) return remove(i);
             }
         }
-        return ::operator new(size);
+        return fresh(size);
     }
 
     void give(void* memory, std::size_t bytes) noexcept {
         if (bytes >= kSmallest && bytes <= kLargest) {
             if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) {
                 const std::size_t size = rounded(bytes);
-                while (count_ == kept_.size() || total_ + size > kMost) ::operator delete(remove(0));  // the oldest goes first
+                while (count_ == kept_.size() || total_ + size > kMost) drop_oldest();
                 kept_[count_++] = {memory, size};
                 total_ += size;
                 return;
             }
         }
-        ::operator delete(memory);
+        drop(memory, bytes < kSmallest ? bytes : rounded(bytes));
     }
 
 private:
     static constexpr std::size_t kSmallest = std::size_t{1} << 16;
     static constexpr std::size_t kMost = std::size_t{1} << 25;
     static constexpr std::size_t kLargest = kMost / 4;
+    static constexpr std::size_t kLargePage = std::size_t{1} << 21;
+    static constexpr std::size_t kWorthLargePages = 2 * kLargePage;
 
     struct Block {
         void* memory;
@@ -55,6 +64,28 @@ private:
         std::size_t step = kSmallest / 8;
         while (step * 16 <= bytes) step *= 2;
         return (bytes + step - 1) / step * step;
+    }
+
+    static void* fresh(std::size_t size) {
+        if (size < kWorthLargePages) return ::operator new(size);
+        void* const memory = ::operator new(size, std::align_val_t{kLargePage});
+#ifdef __linux__
+        madvise(memory, size, MADV_HUGEPAGE);  // a wish: what becomes of it changes no result
+#endif
+        return memory;
+    }
+
+    static void drop(void* memory, std::size_t size) noexcept {
+        if (size < kWorthLargePages) {
+            ::operator delete(memory);
+        } else {
+            ::operator delete(memory, std::align_val_t{kLargePage});
+        }
+    }
+
+    void drop_oldest() noexcept {
+        const std::size_t size = kept_[0].bytes;
+        drop(remove(0), size);
     }
 
     void* remove(std::size_t i) noexcept {
@@ -69,5 +100,16 @@ private:
     std::size_t count_ = 0;
     std::size_t total_ = 0;
 };
+
+// Tells the process to keep the memory that it gives back, of whatever size, for the next who asks: good for one that
+// computes and ends.
+inline void keep_freed_memory() {
+#ifdef __GLIBC__
+    constexpr int kLargestThreshold = 1 << 25;  // more is refused
+    mallopt(M_MMAP_THRESHOLD, kLargestThreshold);
+    mallopt(M_TOP_PAD, kLargestThreshold);
+    mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+#endif
+}
 
 }  // namespace flatmetric

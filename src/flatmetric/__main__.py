@@ -1,6 +1,6 @@
 """`python -m flatmetric` is the command `flatmetric`."""
 
-from flatmetric.cli import main
+from flatmetric.cli import run
 
 if __name__ == "__main__":
-    main()
+    run()

@@ -122,7 +122,11 @@ def _match(
         matching=rules.matching,
         threads=threads,
     )
-    return Matches(truth_rows[found.truth], pred_rows[found.pred], found.distance)
+    if len(truth_rows) < len(truth):
+        found = dataclasses.replace(found, truth=truth_rows[found.truth])
+    if len(pred_rows) < len(pred):
+        found = dataclasses.replace(found, pred=pred_rows[found.pred])
+    return found
 
 
 def _threshold(truth: Localizations, rows: IntArray, rules: Protocol, said: list[str]) -> float | None:

@@ -314,7 +314,7 @@ def _column_names(table: Any) -> list[str]:
 
 
 def _one_dimensional(value: Any, name: str) -> npt.NDArray[Any]:
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+    if hasattr(value, "mask") and np.ma.is_masked(value):  # to ask numpy.ma alone would load it
         raise InputError(f"{name} has masked entries; drop those rows or fill them")
     try:
         array = np.asarray(value)

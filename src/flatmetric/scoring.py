@@ -427,13 +427,13 @@ def _gospa_pairs(
         frames = np.unique(np.concatenate((truth.frame, pred.frame)))
         n_truth = np.bincount(np.searchsorted(frames, truth.frame), minlength=len(frames))
         n_pred = np.bincount(np.searchsorted(frames, pred.frame), minlength=len(frames))
-    # Of order 1 with the cutoff 2 lam it is the Flat Metric's own plan.
-    if flat is not None and p == 1 and c == 2 * flat.lam and scale is None and weights == "uniform":
-        rows, distance = flat.pairs.truth, flat.pairs.distance
-    else:
-        pairs = assign(truth, pred, dim=dim, p=p, c=c, threads=threads)
-        rows, distance = pairs.truth, pairs.distance
-    return frame_pairs(n_truth, n_pred, np.searchsorted(frames, truth.frame[rows]), distance, p=p)
+    # Of order 1 with the cutoff 2 lam it is the Flat Metric's own plan, where each true molecule weighs 1 / len(truth).
+    own_plan = p == 1 and flat is not None and c == 2 * flat.lam and scale is None and weights == "uniform"
+    if own_plan and flat is not None and flat.frames is not None:
+        left = np.rint(flat.frames.missed * len(truth) / flat.lam).astype(np.int64)
+        return FramePairs(n_truth, n_pred, n_truth - left, flat.frames.displaced * len(truth))
+    pairs = assign(truth, pred, dim=dim, p=p, c=c, threads=threads)
+    return frame_pairs(n_truth, n_pred, np.searchsorted(frames, truth.frame[pairs.truth]), pairs.distance, p=p)
 
 
 def _images(compared: Compared, fov: tuple[float, float], dim: int) -> ImageScore:

@@ -1,5 +1,5 @@
 """The command line. Only this layer prints."""
 
-from flatmetric.cli.app import main
+from flatmetric.cli.app import main, run
 
-__all__ = ["main"]
+__all__ = ["main", "run"]

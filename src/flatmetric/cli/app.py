@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import signal
 import sys
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
-from flatmetric import __version__
 from flatmetric.errors import InputError
+from flatmetric.version import __version__
 
 # Each is a function of the module of its name, or a group of commands.
 COMMANDS = (
@@ -53,6 +54,31 @@ def _app(arguments: list[str]) -> typer.Typer:
         else:
             app.command(name=name)(found)
     return app
+
+
+def run() -> NoReturn:
+    """`main` as a process of its own, which does one thing and ends."""
+    _suit_one_task()
+    try:
+        main()
+    except SystemExit as end:
+        sys.stderr.flush()
+        os._exit(end.code)  # type: ignore[arg-type]  # to take down module after module would only take time
+    raise AssertionError("main ends the process")
+
+
+def _suit_one_task() -> None:
+    """Spend no time on what serves long-lived processes."""
+    gc.freeze()
+    gc.set_threshold(100_000)
+    # The threads of numpy's linear algebra spin for a tenth of a second, and no command has work for them.
+    if "OPENBLAS_NUM_THREADS" not in os.environ:
+        os.environ["OPENBLAS_NUM_THREADS"] = "1"
+        import_module("numpy")
+        del os.environ["OPENBLAS_NUM_THREADS"]
+    from flatmetric import _core
+
+    _core.keep_freed_memory()
 
 
 def main() -> None:

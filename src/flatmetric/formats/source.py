@@ -16,7 +16,7 @@ from typing import BinaryIO
 from flatmetric.errors import InputError
 
 HEAD_BYTES = 1 << 18
-_PIECE = 1 << 20
+_PIECE = 2 << 20
 # What a packed file may unpack to. Tables of numbers pack to a third, constant columns to a twentieth.
 _ALWAYS_ALLOWED = 16 << 20
 _LARGEST_RATIO = 100
@@ -68,11 +68,8 @@ class Source:
     @cached_property
     def sha256(self) -> str:
         """Of the file as it is stored."""
-        digest = hashlib.sha256()
         with self._raw() as file:
-            while piece := file.read(_PIECE):
-                digest.update(piece)
-        return digest.hexdigest()
+            return hashlib.file_digest(file, "sha256").hexdigest()
 
     def pieces(self, size: int = _PIECE) -> Iterator[bytes]:
         """The content in order, `size` bytes at a time."""
@@ -104,7 +101,7 @@ class Source:
         other = self.path.with_suffix(suffix)
         return other if self.packing is None and other.is_file() else None
 
-    def _raw(self) -> BinaryIO:
+    def _raw(self) -> io.BufferedReader:
         try:
             return self.path.open("rb")
         except OSError as error:

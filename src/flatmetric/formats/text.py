@@ -29,7 +29,10 @@ _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs
 _LOOKED_AT_LINES = 200
 _DECIDING_LINES = 50  # for the delimiter
 _NUMBERS_IN_A_ROW = 2  # at least; a remark may hold one
-_BLOCK_BYTES = 2 << 20
+_LONGEST_BLOCK = 4 << 20  # without the end of a line
+
+# A run of text as parts of pieces of it: the piece, where the part begins, where it ends.
+_Block = list[tuple[bytes, int, int]]
 
 
 def text_pieces(source: Source) -> Iterator[bytes]:
@@ -217,6 +220,31 @@ class TextColumns:
     notes: list[str]
 
 
+class _Growing:
+    """A column that arrives in parts. What it takes goes into one place, so that the parts' memory is free again."""
+
+    def __init__(self, expected_rows: int) -> None:
+        self._expected_rows = expected_rows
+        self._room: npt.NDArray[Any] | None = None
+        self._rows = 0
+
+    def add(self, part: npt.NDArray[Any]) -> None:
+        rows = self._rows + len(part)
+        if self._room is None:
+            self._room = part
+        else:
+            if rows > len(self._room):
+                grown = np.empty(max(self._expected_rows, rows, 2 * len(self._room)), dtype=part.dtype)
+                grown[: self._rows] = self.values
+                self._room = grown
+            self._room[self._rows : rows] = part
+        self._rows = rows
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        return np.zeros(0) if self._room is None else self._room[: self._rows]
+
+
 def read_columns(
     head: TextHead,
     wanted: Mapping[str, int],
@@ -238,23 +266,25 @@ def read_columns(
     kinds = [(place, _kind([name for name in order if wanted[name] == place])) for place in places]
     bytes_per_row = _bytes_per_row(head)
 
-    def parsed(block: bytes) -> _core.NumberTable:
+    def parsed(block: _Block) -> _core.NumberTable:
         table = _core.NumberTable(
             delimiter=head.delimiter,
             columns=kinds,
             cells_per_row=width,
             ends_at_blank_line=ends_at_blank_line,
             skip_bad_rows=skip_bad_rows,
-            expected_rows=int(len(block) / bytes_per_row) + 16,
+            expected_rows=int(sum(end - begin for _, begin, end in block) / bytes_per_row) + 16,
         )
-        table.feed(block)
+        for piece, begin, end in block:
+            table.feed(piece, begin, end)
         table.finish()
         return table
 
     blocks = _blocks(text_pieces(source), start.offset)
     # A footer ends the table, so what follows it must not be looked at.
     tables = map(parsed, blocks) if ends_at_blank_line else _in_order(parsed, blocks)
-    found: list[list[npt.NDArray[Any]]] = [[] for _ in places]
+    expected_rows = int(1.02 * source.size / bytes_per_row)  # of a file that is not packed
+    found = [_Growing(expected_rows) for _ in places]
     dropped: dict[str, int] = {}
     notes: list[str] = []
     line = start.number - 1
@@ -266,15 +296,11 @@ def read_columns(
         for kind, count in table.skipped.items():
             dropped[_REASONS[kind]] = dropped.get(_REASONS[kind], 0) + count
         for column, values in zip(found, table.take(), strict=True):
-            column.append(values)
+            column.add(values)
         line += table.lines
         if table.ended_early:
             break
-    joined = {}
-    for (place, cells), column in zip(kinds, found, strict=True):
-        empty = np.zeros(0, dtype=np.int64 if cells is _core.CellKind.whole else np.float64)
-        joined[place] = column[0] if len(column) == 1 else np.concatenate([empty, *column])
-        column.clear()
+    joined = {place: column.values for place, column in zip(places, found, strict=True)}
     # What is read once but wanted twice must not be converted twice.
     seen: set[int] = set()
     own: dict[str, npt.NDArray[Any]] = {}
@@ -285,33 +311,28 @@ def read_columns(
     return TextColumns(columns, dropped, [*notes, *more_notes])
 
 
-def _blocks(pieces: Iterator[bytes], skip: int) -> Iterator[bytes]:
+def _blocks(pieces: Iterator[bytes], skip: int) -> Iterator[_Block]:
     """Whole lines, a few megabytes at a time, without the first `skip` bytes."""
-    waiting: list[bytes] = []
+    begun: _Block = []
     size = 0
     for piece in pieces:
-        rest, skip = piece[skip:], max(0, skip - len(piece))
-        waiting.append(rest)
-        size += len(rest)
-        if size < _BLOCK_BYTES:
-            continue
-        block = b"".join(waiting)
+        start = min(skip, len(piece))
+        skip -= start
         # A block that ends in \r would part it from a \n that follows.
-        end = block.rfind(b"\n") + 1 or block.rfind(b"\r", 0, -1) + 1
-        if block[end - 1 : end] == b"\r" and block[end : end + 1] == b"\n":
-            end += 1
+        end = piece.rfind(b"\n", start) + 1 or piece.rfind(b"\r", start, -1) + 1
+        if end == 0 and size > _LONGEST_BLOCK:
+            end = len(piece)  # no line ends: the parser says so
         if end:
-            yield block[:end]
-        elif size > 2 * _BLOCK_BYTES:
-            end = size  # no line ends: the parser says so
-            yield block
-        waiting = [block[end:]]
-        size -= end
-    if size:
-        yield b"".join(waiting)
+            yield [*begun, (piece, start, end)]
+            begun, size, start = [], 0, end
+        if start < len(piece):
+            begun.append((piece, start, len(piece)))
+            size += len(piece) - start
+    if begun:
+        yield begun
 
 
-def _in_order(work: Callable[[bytes], _core.NumberTable], blocks: Iterator[bytes]) -> Iterator[_core.NumberTable]:
+def _in_order(work: Callable[[_Block], _core.NumberTable], blocks: Iterator[_Block]) -> Iterator[_core.NumberTable]:
     """Work on several blocks at a time, a few ahead of what is asked for; results in the order of the blocks."""
     threads = thread_count(None)
     with ThreadPoolExecutor(threads) as pool:

@@ -123,11 +123,11 @@ def errors_of(truth: Localizations, pred: Localizations, truth_rows: IntArray, p
     >>> errors_of(t, p, np.array([0]), np.array([0]))
     array([[3., 4., 0.]])
     """
-    errors = np.zeros((len(truth_rows), 3))
+    errors = np.zeros((len(truth_rows), 3), order="F")  # column by column, as they are used
     for axis, name in enumerate("xyz"):
         true, found = getattr(truth, name), getattr(pred, name)
         if true is not None and found is not None:
-            errors[:, axis] = found[pred_rows] - true[truth_rows]
+            np.subtract(found[pred_rows], true[truth_rows], out=errors[:, axis])
     return errors
 
 
@@ -143,11 +143,17 @@ def photon_correlation(true: FloatArray | None, found: FloatArray | None) -> Val
         return Undefined("photons are not known on both sides")
     if len(true) == 0:
         return Undefined(_NO_MATCH)
-    if np.ptp(true) == 0 or np.ptp(found) == 0:
+    if true.min() == true.max() or found.min() == found.max():
         return Undefined("the matched photons are constant")
-    a, b = true - true.mean(), found - found.mean()
-    a, b = a / np.abs(a).max(), b / np.abs(b).max()  # no square overflows or vanishes
+    a, b = _centred(true), _centred(found)
     return float(np.dot(a, b) / math.sqrt(np.dot(a, a) * np.dot(b, b)))
+
+
+def _centred(values: FloatArray) -> FloatArray:
+    """Deviations from the mean, scaled to 1 so that no square overflows or vanishes."""
+    deviations: FloatArray = values - values.mean()
+    deviations /= max(deviations.max(), -deviations.min())
+    return deviations
 
 
 def challenge_score(
