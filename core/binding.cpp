@@ -92,6 +92,10 @@ nb::dict solve(const Coords& truth, const Coords& pred, const std::optional<Mass
         unequal["frame"] = masses.frame;
         unequal["unequal_masses"] = nb::make_tuple(masses.truth_mass, masses.pred_mass);
         return unequal;
+    } catch (const BeyondLimit&) {
+        nb::dict beyond;
+        beyond["beyond_limit"] = true;
+        return beyond;
     }
     nb::dict out;
     out["displaced"] = solution.total.displaced;
@@ -194,6 +198,7 @@ nb::list taken(NumberTable& table) {
 
 NB_MODULE(_core, m) {
     m.attr("MAX_POINTS") = kMaxPoints;
+    m.attr("LARGEST") = kLargest;
     nb::enum_<Method>(m, "Method")
         .value("automatic", Method::automatic)
         .value("shortest_paths", Method::shortest_paths)

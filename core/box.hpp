@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "points.hpp"
+#include "two.hpp"
 
 namespace flatmetric {
 
@@ -26,6 +27,31 @@ struct Box {
         }
     }
 
+    // Both coordinates of a point at once, and four points in turn.
+    void include_all(Points<2> points) {
+        constexpr Index kTurns = 4;
+        Two lows[kTurns];
+        Two highs[kTurns];
+        std::fill_n(lows, kTurns, two_at(low.data()));
+        std::fill_n(highs, kTurns, two_at(high.data()));
+        const auto take = [&](Index i, Index turn) {
+            const Two point = two_at(points[i]);
+            lows[turn] = smaller(point, lows[turn]);
+            highs[turn] = larger(point, highs[turn]);
+        };
+        Index i = 0;
+        for (; i + kTurns <= points.n; i += kTurns) {
+            for (Index turn = 0; turn < kTurns; ++turn) take(i + turn, turn);
+        }
+        for (; i < points.n; ++i) take(i, 0);
+        for (Index turn = 1; turn < kTurns; ++turn) {
+            lows[0] = smaller(lows[turn], lows[0]);
+            highs[0] = larger(highs[turn], highs[0]);
+        }
+        put_two(low.data(), lows[0]);
+        put_two(high.data(), highs[0]);
+    }
+
     static Box around(Points<D> points) {
         Box box;
         const int dim = points.dims();
@@ -36,6 +62,10 @@ struct Box {
         for (int k = 0; k < dim; ++k) {
             box.low[k] = std::numeric_limits<double>::infinity();
             box.high[k] = -std::numeric_limits<double>::infinity();
+        }
+        if constexpr (D == 2) {
+            box.include_all(points);
+            return box;
         }
         Box other = box;  // two in turn: each need not wait for its own last comparison
         Index i = 0;

@@ -88,7 +88,7 @@ public:
         transport_.solve(source.points, source.mass, target.points, target.mass,
                          from_pred ? truth_box : pred_box, 2.0 * effective, method, interrupt);
         const Instance<D>& solved = transport_.instance();
-        const Plan& plan = transport_.plan();
+        Plan& plan = transport_.plan();
 
         Parts parts;
         parts.by_simplex = transport_.by_simplex();

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "magnitude.hpp"
 #include "together.hpp"
 
 namespace flatmetric {
@@ -118,6 +119,11 @@ private:
         const Frame& frame = solution_.frames[k];
         const auto truth = slice<D>(truth_.cloud, dim_, frame.truth_begin, frame.truth_end);
         const auto pred = slice<D>(pred_.cloud, dim_, frame.pred_begin, frame.pred_end);
+        // Here and not before: this thread has them at hand.
+        const auto fits = [this](const Points<D>& points) {
+            return all_within(points.data, static_cast<std::size_t>(points.n) * dim_, kLargest);
+        };
+        if (!fits(truth.points) || !fits(pred.points)) throw BeyondLimit{};
         Parts& parts = solution_.parts[k];
         // In frame order here, like the clouds; put back into the order of the input at the end.
         parts = solver.solve(

@@ -27,9 +27,12 @@ struct UnequalMasses {
     double pred_mass;
 };
 
+// Coordinates that are not finite or larger than kLargest.
+struct BeyondLimit {};
+
 // Solves every frame on its own, spread over `threads` threads; what comes out does not depend on their number. All costs
 // in it are divided by `divisor`.
-// `asked_to_stop` is polled from the calling thread. Throws Interrupted or UnequalMasses.
+// `asked_to_stop` is polled from the calling thread. Throws Interrupted, UnequalMasses or BeyondLimit.
 Solution solve_frames(const Cloud& truth, const Cloud& pred, int dim, double lam, double divisor, Method method, int threads,
                       const std::function<bool()>& asked_to_stop);
 

@@ -1,10 +1,27 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 
 namespace flatmetric {
 
-// Whether all numbers are finite and at most `limit` in size.
-bool all_within(const double* numbers, std::size_t count, double limit);
+// Squares and products of lengths and masses within this size neither overflow nor vanish.
+constexpr double kLargest = 1e100;
+
+// Whether all numbers are finite and at most `limit` in size. Without their signs the bits of numbers are ordered as the
+// numbers are, infinities and what is no number above all others, so one subtraction of integers sees them all.
+inline bool all_within(const double* numbers, std::size_t count, double limit) {
+    constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+    std::uint64_t most;
+    std::memcpy(&most, &limit, sizeof most);
+    std::uint64_t below = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        std::uint64_t bits;
+        std::memcpy(&bits, numbers + i, sizeof bits);
+        below |= most - (bits & ~kSign);  // sets the sign where the size is beyond
+    }
+    return (below & kSign) == 0;
+}
 
 }  // namespace flatmetric

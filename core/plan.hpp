@@ -72,17 +72,23 @@ public:
 
     // Calls visit(cell) for every cell, by target.
     template <class Visit>
-    void visit(const Visit& visit) const {
-        for (std::size_t y = 0; y < first_of_target_.size(); ++y) {
-            for (Index c = first_of_target_[y]; c != kNone; c = cells_[c].next_of_target) {
-                visit(cells_[c]);
-            }
+    void visit(const Visit& visit) {
+        // Whether a target has a cell is anybody's guess: all are written and only those that have one are kept.
+        used_.resize(first_of_target_.size() + 1);
+        std::size_t used = 0;
+        for (const Index first : first_of_target_) {
+            used_[used] = first;
+            used += first != kNone ? 1 : 0;
+        }
+        for (std::size_t k = 0; k < used; ++k) {
+            for (Index c = used_[k]; c != kNone; c = cells_[c].next_of_target) visit(cells_[c]);
         }
     }
 
 private:
     std::vector<Index> first_of_target_;
     std::vector<Cell> cells_;
+    std::vector<Index> used_;
     Index unused_ = kNone;
     std::size_t size_ = 0;
 };

@@ -37,7 +37,7 @@ public:
     }
 
     const Instance<D>& instance() const { return instance_; }
-    const Plan& plan() const { return plan_; }
+    Plan& plan() { return plan_; }
     bool by_simplex() const { return by_simplex_; }
 
 private:

@@ -9,6 +9,7 @@ namespace flatmetric {
 using Two = double __attribute__((vector_size(16)));
 
 inline Two smaller(Two a, Two b) { return a < b ? a : b; }
+inline Two larger(Two a, Two b) { return a > b ? a : b; }
 #else
 struct Two {
     double v[2];
@@ -19,6 +20,7 @@ inline Two operator-(Two a, Two b) { return {a[0] - b[0], a[1] - b[1]}; }
 inline Two operator*(Two a, Two b) { return {a[0] * b[0], a[1] * b[1]}; }
 
 inline Two smaller(Two a, Two b) { return {a[0] < b[0] ? a[0] : b[0], a[1] < b[1] ? a[1] : b[1]}; }
+inline Two larger(Two a, Two b) { return {a[0] > b[0] ? a[0] : b[0], a[1] > b[1] ? a[1] : b[1]}; }
 #endif
 
 inline Two twice(double value) { return Two{value, value}; }

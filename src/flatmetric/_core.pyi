@@ -5,6 +5,7 @@ import numpy as np
 import numpy.typing as npt
 
 MAX_POINTS: int
+LARGEST: float
 
 def keep_freed_memory() -> None: ...
 def all_within(numbers: npt.NDArray[np.float64], limit: float) -> bool: ...

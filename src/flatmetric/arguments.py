@@ -15,7 +15,7 @@ from flatmetric.errors import InputError
 from flatmetric.result import FloatArray, IntArray
 
 # Squares and products of lengths and masses within this range neither overflow nor vanish.
-LARGEST = 1e100
+LARGEST = _core.LARGEST
 SMALLEST_LAM = 1e-100
 MOST_THREADS = 1024
 
@@ -38,10 +38,11 @@ def point_sets(
     pred_frames: npt.ArrayLike | None,
     axis_scale: npt.ArrayLike | None,
 ) -> tuple[PointSet, PointSet]:
-    """Check both sides, each for itself and against the other."""
+    """Check both sides, each for itself and against the other, but for the size of coordinates: see `refuse_beyond`."""
     truth_coords, pred_coords = _same_dimension(_coordinates(truth, "truth"), _coordinates(pred, "pred"))
     if axis_scale is not None:
         scale = _axis_scale(axis_scale, truth_coords.shape[1])
+        refuse_beyond(truth_coords, pred_coords)
         truth_coords = _scaled(truth_coords, scale, "truth")
         pred_coords = _scaled(pred_coords, scale, "pred")
     _both_or_neither(truth_weights, pred_weights, "weights")
@@ -103,7 +104,7 @@ def thread_count(threads: int | None) -> int:
 
 
 def _as_array(value: Any, name: str, what: str) -> npt.NDArray[Any]:
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+    if hasattr(value, "mask") and np.ma.is_masked(value):  # to ask numpy.ma alone would load it
         raise InputError(f"{name} has masked entries; drop those rows or fill them")
     try:
         return np.asarray(value)
@@ -131,13 +132,19 @@ def _coordinates(value: Any, name: str) -> FloatArray:
         raise InputError(
             f"{name} has {len(array)} points; at most {_core.MAX_POINTS} fit one call, so split it by frames"
         )
-    coordinates = _as_floats(array, name, what)
-    if not _core.all_within(coordinates, LARGEST):
-        _refuse_beyond(coordinates, -LARGEST, LARGEST, name, f"coordinates must be finite and within {LARGEST:g} nm")
-    return coordinates
+    return _as_floats(array, name, what)
 
 
-def _refuse_beyond(array: FloatArray, low: float, high: float, name: str, rule: str) -> None:
+def refuse_beyond(truth: FloatArray, pred: FloatArray) -> None:
+    """Coordinates (nm) that are not finite or too large."""
+    for name, coordinates in (("truth", truth), ("pred", pred)):
+        if not _core.all_within(coordinates, LARGEST):
+            _refuse_outside(
+                coordinates, -LARGEST, LARGEST, name, f"coordinates must be finite and within {LARGEST:g} nm"
+            )
+
+
+def _refuse_outside(array: FloatArray, low: float, high: float, name: str, rule: str) -> None:
     if array.size == 0 or (array.min() >= low and array.max() <= high):
         return
     at = tuple(int(k) for k in np.argwhere(~((array >= low) & (array <= high)))[0])
@@ -170,7 +177,7 @@ def _axis_scale(value: Any, dimension: int) -> FloatArray:
 
 def _scaled(coordinates: FloatArray, scale: FloatArray, name: str) -> FloatArray:
     scaled = coordinates * scale
-    _refuse_beyond(scaled, -LARGEST, LARGEST, f"axis_scale * {name}", f"coordinates must stay within {LARGEST:g} nm")
+    _refuse_outside(scaled, -LARGEST, LARGEST, f"axis_scale * {name}", f"coordinates must stay within {LARGEST:g} nm")
     return scaled
 
 
@@ -188,7 +195,7 @@ def _weights(value: Any, name: str, n: int) -> FloatArray | None:
     if array.shape != (n,):
         raise InputError(f"{name} has shape {array.shape} but there are {n} points; give {what}")
     weights = _as_floats(array, name, what)
-    _refuse_beyond(weights, 0.0, LARGEST, name, f"weights must be finite, not negative and within {LARGEST:g}")
+    _refuse_outside(weights, 0.0, LARGEST, name, f"weights must be finite, not negative and within {LARGEST:g}")
     return weights
 
 

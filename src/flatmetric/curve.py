@@ -99,6 +99,7 @@ def flat_curve(
     truth_set, pred_set = arguments.point_sets(
         truth, pred, truth_weights, pred_weights, truth_frames, pred_frames, axis_scale
     )
+    arguments.refuse_beyond(truth_set.coords, pred_set.coords)
     divisor = 1 if truth_set.masses is not None else len(truth_set.coords)
     slope, breakpoints, changes = _core.follow_lam(
         truth_set.coords,

@@ -89,6 +89,7 @@ def flat_metric(
     if method == "lp":
         from flatmetric import reference
 
+        arguments.refuse_beyond(truth_set.coords, pred_set.coords)
         return reference.solve_lp(truth_set, pred_set, lam)
     raise ValueError(f'method is {method!r}; give "exact" or "lp"')
 
@@ -111,6 +112,8 @@ def solve_exactly(
         core_method,
         threads,
     )
+    if "beyond_limit" in out:
+        arguments.refuse_beyond(truth.coords, pred.coords)
     if "unequal_masses" in out:
         truth_mass, pred_mass = out["unequal_masses"]
         what = "mass" if truth.masses is not None else "point count"
