@@ -39,9 +39,11 @@ public:
         std::size_t at = 0;
         while (4 * at + 1 < n) {
             std::size_t best = 4 * at + 1;
-            const std::size_t end = best + 4 < n ? best + 4 : n;
-            for (std::size_t child = best + 1; child < end; ++child) {
-                if (before(items_[child], items_[best])) best = child;
+            if (best + 4 <= n) {
+                const std::size_t left = first_of(best, best + 1);
+                best = first_of(left, first_of(best + 2, best + 3));
+            } else {
+                for (std::size_t child = best + 1; child < n; ++child) best = first_of(best, child);
             }
             if (!before(items_[best], item)) break;
             items_[at] = items_[best];
@@ -52,7 +54,12 @@ public:
     }
 
 private:
-    static bool before(const Item& a, const Item& b) { return a.key != b.key ? a.key < b.key : a.node < b.node; }
+    // Without a branch, since which of two comes first is anybody's guess.
+    static bool before(const Item& a, const Item& b) {
+        return static_cast<int>(a.key < b.key) | (static_cast<int>(a.key == b.key) & static_cast<int>(a.node < b.node));
+    }
+
+    std::size_t first_of(std::size_t a, std::size_t b) const { return before(items_[b], items_[a]) ? b : a; }
 
     std::vector<Item> items_;
     std::size_t size_ = 0;
