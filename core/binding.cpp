@@ -20,6 +20,7 @@
 #include "nearest.hpp"
 #include "number_table.hpp"
 #include "recycled.hpp"
+#include "rows.hpp"
 
 namespace nb = nanobind;
 using namespace flatmetric;
@@ -33,15 +34,27 @@ using Coords = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::
 using Masses = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using FrameNumbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// Hands the vector's memory to a numpy array without a copy.
+// Memory that a numpy array takes over without a copy.
+template <class T>
+struct Handed {
+    explicit Handed(Column<T>&& values) {
+        auto owned = std::make_unique<Column<T>>(std::move(values));
+        Column<T>* const column = owned.get();
+        owner = nb::capsule(column, [](void* p) noexcept { delete static_cast<Column<T>*>(p); });
+        owned.release();  // the capsule has it now
+        data = column->data();
+        size = column->size();
+    }
+    T* data;
+    std::size_t size;
+    nb::capsule owner;
+};
+
 template <class T>
 nb::object to_numpy(Column<T>&& values) {
-    auto owned = std::make_unique<Column<T>>(std::move(values));
-    Column<T>* const column = owned.get();
-    nb::capsule owner(column, [](void* p) noexcept { delete static_cast<Column<T>*>(p); });
-    owned.release();  // the capsule has it now
-    const std::size_t shape[1] = {column->size()};
-    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(column->data(), 1, shape, owner));
+    const Handed<T> handed(std::move(values));
+    const std::size_t shape[1] = {handed.size};
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(handed.data, 1, shape, handed.owner));
 }
 
 template <class Row, class Get>
@@ -174,6 +187,48 @@ nb::tuple nearest(const Coords& truth, const Coords& pred, const std::optional<F
                           to_numpy(std::move(found.truth)), to_numpy(std::move(found.pred)));
 }
 
+// A table whose rows follow each other or, if not, whose columns do.
+nb::object to_table(Column<double>&& values, std::size_t rows, std::size_t columns, bool by_rows) {
+    const Handed<double> handed(std::move(values));
+    const std::size_t shape[2] = {rows, columns};
+    const std::int64_t strides[2] = {static_cast<std::int64_t>(by_rows ? columns : 1), static_cast<std::int64_t>(by_rows ? 1 : rows)};
+    return nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<2>>(handed.data, 2, shape, handed.owner, strides));
+}
+
+nb::object table_of(const std::vector<Masses>& columns, int threads) {
+    if (columns.empty()) throw nb::value_error("at least one column");
+    const std::size_t rows = columns[0].shape(0);
+    std::vector<const double*> starts;
+    for (const Masses& column : columns) {
+        if (column.shape(0) != rows) throw nb::value_error("columns of equal length");
+        starts.push_back(column.data());
+    }
+    Column<double> table;
+    {
+        const nb::gil_scoped_release released;
+        table = interleaved(starts, rows, threads);
+    }
+    return to_table(std::move(table), rows, columns.size(), true);
+}
+
+nb::object row_differences(const Coords& from, const Coords& to, const FrameNumbers& from_rows, const FrameNumbers& to_rows, int threads) {
+    const std::size_t count = from_rows.shape(0);
+    if (from.shape(1) != to.shape(1)) throw nb::value_error("both tables need the same dimension");
+    if (to_rows.shape(0) != count) throw nb::value_error("one row for each row");
+    const auto are_there = [](const FrameNumbers& rows, const Coords& table) {
+        const auto n = static_cast<std::int64_t>(table.shape(0));
+        return std::all_of(rows.data(), rows.data() + rows.shape(0), [n](std::int64_t row) { return row >= 0 && row < n; });
+    };
+    if (!are_there(from_rows, from) || !are_there(to_rows, to)) throw nb::index_error("a row that is not there");
+    const int dim = static_cast<int>(from.shape(1));
+    Column<double> found;
+    {
+        const nb::gil_scoped_release released;
+        found = differences(from.data(), from_rows.data(), to.data(), to_rows.data(), count, dim, threads);
+    }
+    return to_table(std::move(found), count, from.shape(1), false);
+}
+
 NumberTable number_table(char delimiter, const std::vector<std::pair<int, CellKind>>& columns, int cells_per_row,
                          bool ends_at_blank_line, bool skip_bad_rows, std::int64_t expected_rows) {
     TableLayout layout{delimiter, {}, cells_per_row, ends_at_blank_line, skip_bad_rows, expected_rows};
@@ -221,6 +276,9 @@ NB_MODULE(_core, m) {
           nb::arg("threads"),
           "For each frame: its number, how many true and found points have a nearest one on the other side, and the sums of their "
           "squared distances to it.");
+    m.def("table_of", &table_of, nb::arg("columns"), nb::arg("threads"), "Columns as the rows of one table.");
+    m.def("row_differences", &row_differences, nb::arg("from_table"), nb::arg("to_table"), nb::arg("from_rows"), nb::arg("to_rows"),
+          nb::arg("threads"), "Rows of one table minus rows of another, column by column.");
     nb::enum_<CellKind>(m, "CellKind")
         .value("number", CellKind::number)
         .value("whole", CellKind::whole)

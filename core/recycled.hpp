@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <mutex>
 #include <new>
@@ -9,6 +10,7 @@
 #ifdef __linux__
 #include <malloc.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #endif
 
 namespace flatmetric {
@@ -39,21 +41,20 @@ public:
         if (bytes >= kSmallest && bytes <= kLargest) {
             if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) {
                 const std::size_t size = rounded(bytes);
-                while (count_ == kept_.size() || total_ + size > kMost) drop_oldest();
+                while (count_ == kept_.size() || total_ + size > kMost) ::operator delete(remove(0));  // the oldest goes first
                 kept_[count_++] = {memory, size};
                 total_ += size;
                 return;
             }
         }
-        drop(memory, bytes < kSmallest ? bytes : rounded(bytes));
+        ::operator delete(memory);
     }
 
 private:
     static constexpr std::size_t kSmallest = std::size_t{1} << 16;
     static constexpr std::size_t kMost = std::size_t{1} << 25;
     static constexpr std::size_t kLargest = kMost / 4;
-    static constexpr std::size_t kLargePage = std::size_t{1} << 21;
-    static constexpr std::size_t kWorthLargePages = 2 * kLargePage;
+    static constexpr std::size_t kWorthLargePages = std::size_t{1} << 22;
 
     struct Block {
         void* memory;
@@ -67,25 +68,15 @@ private:
     }
 
     static void* fresh(std::size_t size) {
-        if (size < kWorthLargePages) return ::operator new(size);
-        void* const memory = ::operator new(size, std::align_val_t{kLargePage});
+        void* const memory = ::operator new(size);
 #ifdef __linux__
-        madvise(memory, size, MADV_HUGEPAGE);  // a wish: what becomes of it changes no result
+        if (size >= kWorthLargePages) {  // a wish: what becomes of it changes no result
+            const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+            const std::size_t skipped = page - reinterpret_cast<std::uintptr_t>(memory) % page;
+            madvise(static_cast<char*>(memory) + skipped, size - skipped, MADV_HUGEPAGE);
+        }
 #endif
         return memory;
-    }
-
-    static void drop(void* memory, std::size_t size) noexcept {
-        if (size < kWorthLargePages) {
-            ::operator delete(memory);
-        } else {
-            ::operator delete(memory, std::align_val_t{kLargePage});
-        }
-    }
-
-    void drop_oldest() noexcept {
-        const std::size_t size = kept_[0].bytes;
-        drop(remove(0), size);
     }
 
     void* remove(std::size_t i) noexcept {
@@ -106,6 +97,7 @@ private:
 inline void keep_freed_memory() {
 #ifdef __GLIBC__
     constexpr int kLargestThreshold = 1 << 25;  // more is refused
+    mallopt(M_ARENA_MAX, 1);  // one store for all threads
     mallopt(M_MMAP_THRESHOLD, kLargestThreshold);
     mallopt(M_TOP_PAD, kLargestThreshold);
     mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());

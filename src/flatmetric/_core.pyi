@@ -8,6 +8,14 @@ MAX_POINTS: int
 LARGEST: float
 
 def keep_freed_memory() -> None: ...
+def table_of(columns: list[npt.NDArray[np.float64]], threads: int) -> npt.NDArray[np.float64]: ...
+def row_differences(
+    from_table: npt.NDArray[np.float64],
+    to_table: npt.NDArray[np.float64],
+    from_rows: npt.NDArray[np.int64],
+    to_rows: npt.NDArray[np.int64],
+    threads: int,
+) -> npt.NDArray[np.float64]: ...
 def all_within(numbers: npt.NDArray[np.float64], limit: float) -> bool: ...
 
 class Method(enum.Enum):

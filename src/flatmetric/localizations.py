@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from flatmetric import _core
+from flatmetric.arguments import thread_count
 from flatmetric.errors import InputError
 from flatmetric.result import FloatArray, IntArray
 
@@ -171,10 +173,8 @@ class Localizations:
         if dim not in (2, 3):
             raise InputError(f"dim is {dim!r}; give 2 or 3")
         if dim not in self._points:
-            points = np.empty((len(self), dim))
-            points[:, 0], points[:, 1] = self.x, self.y
-            if dim == 3:
-                points[:, 2] = self._depth()
+            axes = [self.x, self.y] if dim == 2 else [self.x, self.y, self._depth()]
+            points = _core.table_of(axes, thread_count(None))
             points.setflags(write=False)
             self._points[dim] = points
         return self._points[dim]

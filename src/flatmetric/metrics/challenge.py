@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flatmetric import _core
+from flatmetric.arguments import thread_count
 from flatmetric.localizations import Localizations
 from flatmetric.metrics.value import Undefined, Value, ratio
 from flatmetric.result import FloatArray, IntArray
@@ -123,12 +125,9 @@ def errors_of(truth: Localizations, pred: Localizations, truth_rows: IntArray, p
     >>> errors_of(t, p, np.array([0]), np.array([0]))
     array([[3., 4., 0.]])
     """
-    errors = np.zeros((len(truth_rows), 3), order="F")  # column by column, as they are used
-    for axis, name in enumerate("xyz"):
-        true, found = getattr(truth, name), getattr(pred, name)
-        if true is not None and found is not None:
-            np.subtract(found[pred_rows], true[truth_rows], out=errors[:, axis])
-    return errors
+    dim = 2 if truth.z is None or pred.z is None else 3
+    errors = _core.row_differences(truth.points(dim), pred.points(dim), truth_rows, pred_rows, thread_count(None))
+    return errors if dim == 3 else np.column_stack((errors, np.zeros(len(errors))))
 
 
 def photon_correlation(true: FloatArray | None, found: FloatArray | None) -> Value:
