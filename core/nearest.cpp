@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "box.hpp"
 #include "cells.hpp"
 #include "kdtree.hpp"
 #include "sums.hpp"
@@ -79,8 +80,7 @@ public:
 
     Squares squares() {
         lattice_ = lattice();
-        for_each_together(2, std::min(threads_, 2), asked_to_stop_,
-                          [&](std::size_t side, Interrupt&) { cells_[side].build(sides_[side], lattice_); });
+        on_each_side([&](std::size_t side, Interrupt&) { cells_[side].build(sides_[side], lattice_); });
         if (std::max(cells_[0].most(), cells_[1].most()) > kCrowd) {
             for (int side = 0; side < 2; ++side) {
                 undecided_[side].resize(sides_[side].n);
@@ -105,19 +105,18 @@ private:
     };
 
     Lattice<D> lattice() const {
-        std::array<double, D> low;
-        std::array<double, D> high;
-        low.fill(kNobody);
-        high.fill(-kNobody);
-        for (const Points<D>& side : sides_) {
-            for (Index i = 0; i < side.n; ++i) {
-                for (int k = 0; k < D; ++k) {
-                    low[k] = std::min(low[k], side[i][k]);
-                    high[k] = std::max(high[k], side[i][k]);
-                }
-            }
+        Box<D> boxes[2];
+        on_each_side([&](std::size_t side, Interrupt&) { boxes[side] = Box<D>::around(sides_[side]); });
+        for (int k = 0; k < D; ++k) {
+            boxes[0].low[k] = std::min(boxes[0].low[k], boxes[1].low[k]);
+            boxes[0].high[k] = std::max(boxes[0].high[k], boxes[1].high[k]);
         }
-        return Lattice<D>::over(low.data(), high.data(), std::max(sides_[0].n, sides_[1].n), kPerCell);
+        return Lattice<D>::over(boxes[0].low.data(), boxes[0].high.data(), std::max(sides_[0].n, sides_[1].n), kPerCell);
+    }
+
+    template <class Body>
+    void on_each_side(const Body& body) const {
+        for_each_together(2, std::min(threads_, 2), asked_to_stop_, body);
     }
 
     // Looks at the cells around each point. Whoever they do not decide is noted.
@@ -268,7 +267,7 @@ private:
     void ask_trees() {
         if (undecided_[0].empty() && undecided_[1].empty()) return;
         KdTree<D> trees[2];
-        for_each_together(2, std::min(threads_, 2), asked_to_stop_, [&](std::size_t side, Interrupt& interrupt) {
+        on_each_side([&](std::size_t side, Interrupt& interrupt) {
             if (!undecided_[1 - side].empty()) trees[side].build(sides_[side], interrupt);
         });
         const auto runs = [&](int side) { return (undecided_[side].size() + kQueriesAtATime - 1) / kQueriesAtATime; };

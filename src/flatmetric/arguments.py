@@ -18,6 +18,7 @@ from flatmetric.result import FloatArray, IntArray
 LARGEST = _core.LARGEST
 SMALLEST_LAM = 1e-100
 MOST_THREADS = 1024
+RESAMPLES = 2000  # of a bootstrap, where nobody says otherwise
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flatmetric.arguments import RESAMPLES
 from flatmetric.result import FloatArray, IntArray
 from flatmetric.scoring import Score
 from flatmetric.statistics import (
-    RESAMPLES,
     Pair,
     block_length,
     frame_sums,

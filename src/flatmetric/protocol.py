@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -178,6 +177,8 @@ class Protocol:
         >>> Protocol.from_toml(path).border
         300.0
         """
+        import tomllib  # for whoever has such a file
+
         path = Path(path)
         try:
             with path.open("rb") as file:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flatmetric import _core
-from flatmetric.arguments import thread_count
+from flatmetric.arguments import RESAMPLES, thread_count
 from flatmetric.comparison import counted_matches, rows_of
 from flatmetric.curve import crossings
 from flatmetric.errors import InputError
@@ -23,7 +23,6 @@ from flatmetric.metrics.gospa import frame_values
 from flatmetric.result import FloatArray, IntArray
 from flatmetric.scoring import Score
 
-RESAMPLES = 2000
 _CHUNK = 100  # resamples drawn at a time, to bound the memory
 # Beyond this the autocorrelation of the frames' costs is noise.
 _LONGEST_BLOCK_SHARE = 0.1

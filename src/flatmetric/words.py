@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from flatmetric.check import Finding
-from flatmetric.statistics import Pair
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flatmetric.check import Finding
+    from flatmetric.statistics import Pair
 
 _SURE = 0.05
 

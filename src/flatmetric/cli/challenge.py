@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from flatmetric.arguments import thread_count
+from flatmetric.arguments import RESAMPLES, thread_count
 from flatmetric.cli import reading, rules
 from flatmetric.cli.board import Rules, find_jobs, write_board
 from flatmetric.cli.columns import aligned
@@ -17,7 +17,6 @@ from flatmetric.cli.running import chosen_programs, only_one_at_a_time, run_all,
 from flatmetric.cli.writing import make_folder, refuse_outputs, this_command, write_text
 from flatmetric.errors import InputError
 from flatmetric.leaderboard import Entry
-from flatmetric.statistics import RESAMPLES
 
 _PAGE, _AGREEMENT, _RUNS = "challenge.html", "agreement.csv", "runs.csv"
 _FIGURES = ("fig1c.png", "fig1c.pdf", "fig4.png", "fig4.pdf")

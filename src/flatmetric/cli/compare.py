@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from flatmetric.arguments import RESAMPLES
 from flatmetric.check import check_window
 from flatmetric.cli import reading, rules
 from flatmetric.cli.columns import aligned
@@ -15,7 +16,7 @@ from flatmetric.errors import InputError
 from flatmetric.metrics.value import Undefined, plain
 from flatmetric.scoring import Score
 from flatmetric.scoring import score as score_tables
-from flatmetric.statistics import RESAMPLES, Comparison, Lead, lead_over
+from flatmetric.statistics import Comparison, Lead, lead_over
 from flatmetric.statistics import compare as compare_scores
 from flatmetric.version import __version__
 from flatmetric.words import finding_sentence, pair_sentence

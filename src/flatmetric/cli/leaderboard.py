@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from flatmetric.arguments import thread_count
+from flatmetric.arguments import RESAMPLES, thread_count
 from flatmetric.cli import reading, rules
 from flatmetric.cli.board import Rules, find_jobs, write_board
 from flatmetric.cli.writing import ReportOption, refuse_outputs, this_command, write_text
-from flatmetric.statistics import RESAMPLES
 
 
 def leaderboard(

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -81,6 +85,37 @@ def read_with_progress(path: Path, options: ReadOptions) -> Localizations:
     """Read; on a terminal, a bar on stderr after the first second."""
     with progress_bar(f"reading {path.name}") as progress:
         return read_file(path, options, progress)
+
+
+def read_both(
+    truth: Path, truth_options: ReadOptions, result: Path, options: ReadOptions, meanwhile: Callable[[], None]
+) -> tuple[Localizations, Localizations]:
+    """Read the truth aside, do what there is to do `meanwhile`, and read the result; on a terminal, with a bar.
+
+    What is wrong with the truth is said first.
+    """
+    stopped = threading.Event()
+    amounts: dict[Path, tuple[int, int]] = {}
+    with progress_bar(f"reading {truth.name} and {result.name}") as progress, ThreadPoolExecutor(1) as aside:
+
+        def heard(path: Path, done: int, total: int) -> None:
+            if stopped.is_set():
+                raise KeyboardInterrupt
+            amounts[path] = (done, total)
+            if progress is not None:
+                progress(*map(sum, zip(*amounts.values(), strict=True)))
+
+        true = aside.submit(read_file, truth, truth_options, partial(heard, truth))
+        try:
+            meanwhile()
+            found = read_file(result, options, partial(heard, result))
+        except InputError:
+            true.result()
+            raise
+        except BaseException:
+            stopped.set()
+            raise
+        return true.result(), found
 
 
 def names_of(paths: list[Path]) -> list[str]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flatmetric.check import check_window
+from flatmetric.arguments import RESAMPLES
 from flatmetric.cli import reading, rules
 from flatmetric.cli.score_text import bins_text, score_text
 from flatmetric.cli.writing import (
@@ -20,13 +21,14 @@ from flatmetric.cli.writing import (
     write_json,
     write_text,
 )
-from flatmetric.curve import FlatCurve
 from flatmetric.errors import InputError
-from flatmetric.explanations import Bin, by, per_frame, per_molecule
 from flatmetric.metrics.value import plain
-from flatmetric.scoring import score as score_tables
-from flatmetric.statistics import RESAMPLES, confidence
 from flatmetric.words import finding_sentence
+
+if TYPE_CHECKING:
+    from flatmetric.curve import FlatCurve
+    from flatmetric.explanations import Bin
+    from flatmetric.scoring import Score
 
 _TRUTH = "Reading the truth"
 _OUTPUT = "Output"
@@ -136,7 +138,10 @@ def score(
         raise InputError("--per-frame and --per-molecule need a file; give its name")
     if json == "-" and csv == "-":
         raise InputError("--json and --csv can't both go to standard output; give one a file")
-    true, found = reading.read_with_progress(truth, truth_options), reading.read_with_progress(result, options)
+    true, found = reading.read_both(truth, truth_options, result, options, _load)
+    from flatmetric.check import check_window
+    from flatmetric.scoring import score as score_tables
+
     scored = score_tables(
         true,
         found,
@@ -151,14 +156,17 @@ def score(
         images=images,
         threads=threads,
     )
-    binned = None if by_quantity is None else by(scored, by_quantity, bins)  # type: ignore[arg-type]
+    binned = None if by_quantity is None else _binned(scored, by_quantity, bins)
     content = scored.to_dict()
     content["warnings"] = [
         *(f"{table.provenance.file}: {warning}" for table in (true, found) for warning in table.provenance.warnings),
         *content["warnings"],
     ]
-    intervals = None if ci is None else confidence(scored, level=ci, resamples=resamples, seed=seed, block=block)
-    if intervals is not None:
+    intervals = None
+    if ci is not None:
+        from flatmetric.statistics import confidence
+
+        intervals = confidence(scored, level=ci, resamples=resamples, seed=seed, block=block)
         content["ci"] = dataclasses.asdict(intervals)
     if curve is not None:
         content["curve"] = curve_content(scored.curve(curve))
@@ -168,10 +176,13 @@ def score(
     ]
     if binned is not None:
         content["by"] = {"quantity": by_quantity, "bins": [bin_content(each) for each in binned]}
-    if frames_file is not None:
-        write_columns(per_frame(scored), frames_file)
-    if molecules_file is not None:
-        write_columns(per_molecule(scored), molecules_file)
+    if frames_file is not None or molecules_file is not None:
+        from flatmetric.explanations import per_frame, per_molecule
+
+        if frames_file is not None:
+            write_columns(per_frame(scored), frames_file)
+        if molecules_file is not None:
+            write_columns(per_molecule(scored), molecules_file)
     if report is not None:
         from flatmetric.report.score_page import Scored, score_page
 
@@ -190,6 +201,18 @@ def score(
         print("\n" + bins_text(by_quantity, binned))  # type: ignore[arg-type]
     if report is not None:
         print(f"\nwritten: {report}")
+
+
+def _load() -> None:
+    """What scores: loaded while the first file is being read."""
+    for name in ("scoring", "check"):
+        import_module(f"flatmetric.{name}")
+
+
+def _binned(scored: Score, quantity: str, bins: int) -> list[Bin]:
+    from flatmetric.explanations import by
+
+    return by(scored, quantity, bins)  # type: ignore[arg-type]
 
 
 def bin_content(each: Bin) -> dict[str, Any]:

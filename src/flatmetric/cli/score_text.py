@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from flatmetric.cli.budget import error_budget_of
 from flatmetric.cli.columns import aligned
-from flatmetric.explanations import QUANTITIES, Bin, Quantity
 from flatmetric.metrics.value import Undefined, Value
-from flatmetric.scoring import Score
-from flatmetric.statistics import Intervals
+
+if TYPE_CHECKING:
+    from flatmetric.explanations import Bin, Quantity
+    from flatmetric.scoring import Score
+    from flatmetric.statistics import Intervals
 
 
 class _Footnotes:
@@ -132,6 +136,8 @@ def _others(score: Score, notes: _Footnotes) -> list[str]:
 
 def bins_text(quantity: Quantity, bins: list[Bin]) -> str:
     """Scores in bins as a table."""
+    from flatmetric.explanations import QUANTITIES
+
     notes = _Footnotes()
     header = [
         QUANTITIES[quantity],
