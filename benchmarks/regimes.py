@@ -187,6 +187,7 @@ def reading() -> Iterator[Row]:
 
 
 def scoring() -> Iterator[Row]:
+    files.compile_modules()
     with files.truth_and_result() as (truth, result):
         ours, theirs = zip(
             *((files.score_command(truth, result), files.pandas(truth) + files.pandas(result)) for _ in range(5)),

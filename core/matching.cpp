@@ -278,34 +278,44 @@ Matches match(const Cloud& truth, const Cloud& pred, Gate gate, MatchRule rule, 
     const Ordered ordered_truth(truth, D);
     const Ordered ordered_pred(pred, D);
     const std::vector<Frame> frames = list_frames(ordered_truth, ordered_pred);
-    std::vector<std::vector<Candidate>> found((frames.size() + kFramesAtATime - 1) / kFramesAtATime);
-    for_each_together(found.size(), threads, asked_to_stop, [&](std::size_t run, Interrupt& interrupt) {
+    // Each frame has room for as many pairs as it can have; then they close up.
+    std::vector<std::size_t> place(frames.size() + 1, 0);
+    for (std::size_t k = 0; k < frames.size(); ++k) {
+        place[k + 1] = place[k] + static_cast<std::size_t>(std::min(frames[k].truth_end - frames[k].truth_begin, frames[k].pred_end - frames[k].pred_begin));
+    }
+    std::vector<std::size_t> count(frames.size(), 0);
+    Matches matches;
+    matches.truth.resize(place.back());
+    matches.pred.resize(place.back());
+    matches.distance.resize(place.back());
+    for_each_together((frames.size() + kFramesAtATime - 1) / kFramesAtATime, threads, asked_to_stop, [&](std::size_t run, Interrupt& interrupt) {
         FrameMatcher<D> matcher(gate, rule);
         const std::size_t end = std::min(frames.size(), (run + 1) * kFramesAtATime);
         for (std::size_t k = run * kFramesAtATime; k < end; ++k) {
             const Frame& frame = frames[k];
             const Points<D> t{ordered_truth.cloud.coords + static_cast<std::size_t>(frame.truth_begin) * D, frame.truth_end - frame.truth_begin};
             const Points<D> p{ordered_pred.cloud.coords + static_cast<std::size_t>(frame.pred_begin) * D, frame.pred_end - frame.pred_begin};
-            for (Candidate pair : matcher.match(t, p, interrupt)) {
-                pair.truth = ordered_truth.original(frame.truth_begin + pair.truth);
-                pair.pred = ordered_pred.original(frame.pred_begin + pair.pred);
-                found[run].push_back(pair);
+            std::size_t at = place[k];
+            for (const Candidate& pair : matcher.match(t, p, interrupt)) {
+                matches.truth[at] = ordered_truth.original(frame.truth_begin + pair.truth);
+                matches.pred[at] = ordered_pred.original(frame.pred_begin + pair.pred);
+                matches.distance[at] = pair.distance;
+                ++at;
             }
+            count[k] = at - place[k];
         }
     });
-    std::size_t count = 0;
-    for (const auto& run : found) count += run.size();
-    Matches matches;
-    matches.truth.reserve(count);
-    matches.pred.reserve(count);
-    matches.distance.reserve(count);
-    for (const auto& run : found) {
-        for (const Candidate& pair : run) {
-            matches.truth.push_back(pair.truth);
-            matches.pred.push_back(pair.pred);
-            matches.distance.push_back(pair.distance);
+    const auto close_up = [&](auto& column) {
+        std::size_t size = 0;
+        for (std::size_t k = 0; k < frames.size(); ++k) {
+            if (size != place[k]) std::copy_n(column.data() + place[k], count[k], column.data() + size);
+            size += count[k];
         }
-    }
+        column.resize(size);
+    };
+    close_up(matches.truth);
+    close_up(matches.pred);
+    close_up(matches.distance);
     return matches;
 }
 

@@ -64,7 +64,8 @@ def compare(
     if rules.wobble is not None:
         dx, dy = rules.wobble.shifts(truth.in_3d().z)  # type: ignore[arg-type]
         truth = dataclasses.replace(truth, x=truth.x + dx, y=truth.y + dy)
-    truth_rows, pred_rows = _within(truth, rules), _within(pred, rules)
+    everyone = np.arange(max(len(truth), len(pred)))
+    truth_rows, pred_rows = _within(truth, rules, everyone), _within(pred, rules, everyone)
     if len(truth_rows) == 0:
         said.append("the border or the frame limits leave no true molecule")
     if len(pred) == 0:
@@ -86,10 +87,10 @@ def compare(
     return Compared(truth, pred, truth_rows, pred_rows, matches, truth_counts, pred_counts, threshold)
 
 
-def _within(table: Localizations, rules: Protocol) -> IntArray:
-    """The rows within the border (strictly) and the frame limits."""
+def _within(table: Localizations, rules: Protocol, everyone: IntArray) -> IntArray:
+    """The rows, of `everyone` that there may be, within the border (strictly) and the frame limits."""
     if rules.border is None and rules.first_frame is None and rules.last_frame is None:
-        return np.arange(len(table))
+        return everyone[: len(table)]
     inside = np.ones(len(table), dtype=bool)
     if rules.border is not None and rules.fov is not None:
         for axis, size in ((table.x, rules.fov[0]), (table.y, rules.fov[1])):
