@@ -190,7 +190,7 @@ def scoring() -> Iterator[Row]:
     files.compile_modules()
     with files.truth_and_result() as (truth, result):
         ours, theirs = zip(
-            *((files.score_command(truth, result), files.pandas(truth) + files.pandas(result)) for _ in range(5)),
+            *((files.score_command(truth, result), files.pandas(truth) + files.pandas(result)) for _ in range(9)),
             strict=True,
         )
     size = "1M x 0.9M rows, 20 000 frames"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import flatmetric as fm
@@ -75,3 +76,53 @@ def test_columns_that_are_kept_do_not_change_when_others_are_made() -> None:
         fm.flat_metric(truth + k, pred, lam=125, truth_frames=frames, pred_frames=frames)
     for column, copy in zip((first.truth_potential, first.pairs.distance, first.pairs.truth), kept, strict=True):
         np.testing.assert_array_equal(column, copy)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 7, 200_000])
+def test_columns_become_rows_and_rows_are_subtracted(rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    columns = [rng.normal(size=rows) for _ in range(3)]
+    for threads in (1, 2):
+        table = _core.table_of(columns, threads)
+        np.testing.assert_array_equal(table, np.stack(columns, axis=1))
+        a, b = (rng.integers(0, max(rows, 1), rows) for _ in range(2))
+        found = _core.row_differences(table, 2 * table, a, b, threads)
+        np.testing.assert_array_equal(found, 2 * table[b] - table[a])
+
+
+def test_rows_that_are_not_there_are_refused() -> None:
+    table, rows = np.zeros((3, 2)), np.array([0, 3])
+    with pytest.raises(IndexError, match="not there"):
+        _core.row_differences(table, table, rows, rows[::-1].copy(), 1)
+    with pytest.raises(IndexError, match="not there"):
+        _core.row_differences(table, table, rows - 1, np.array([0, 0]), 1)
+    with pytest.raises(ValueError, match="equal length"):
+        _core.table_of([np.zeros(3), np.zeros(2)], 1)
+
+
+def frames_of(counts: list[int]) -> npt.NDArray[np.int64]:
+    return np.repeat(np.arange(len(counts)) * 3, counts)
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_frames_of_any_length_are_told_apart(shuffled: bool) -> None:
+    rng = np.random.default_rng(5)
+    for lengths in ([1, 2, 3, 4, 5, 6, 7, 8, 9], [0, 17, 0, 1, 600, 31, 33], [1], [5] * 700):
+        truth_frame, pred_frame = frames_of(lengths), frames_of(lengths[::-1])
+        if shuffled:
+            truth_frame, pred_frame = rng.permutation(truth_frame), rng.permutation(pred_frame)
+        truth, pred = (rng.uniform(0, 100, (len(frame), 2)) for frame in (truth_frame, pred_frame))
+        number, n, m, _, _ = _core.nearest(truth, pred, truth_frame, pred_frame, 2)
+        assert number.tolist() == np.union1d(truth_frame, pred_frame).tolist()
+        alone = [(truth_frame == k).sum() * (pred_frame == k).sum() == 0 for k in number]
+        assert n.tolist() == [0 if left else (truth_frame == k).sum() for k, left in zip(number, alone, strict=True)]
+        assert m.tolist() == [0 if left else (pred_frame == k).sum() for k, left in zip(number, alone, strict=True)]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_coordinate_beyond_all_limits_is_named_in_whatever_frame(threads: int) -> None:
+    truth = np.zeros((30_000, 2))
+    frames = np.arange(30_000) // 10
+    truth[28_765, 1] = np.nan
+    with pytest.raises(ValueError, match=r"truth\[28765, 1\] is nan"):
+        fm.flat_metric(truth, np.zeros((30_000, 2)), lam=1, truth_frames=frames, pred_frames=frames, threads=threads)

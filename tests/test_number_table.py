@@ -140,6 +140,18 @@ def test_runs_of_blanks_are_one_delimiter() -> None:
     assert table.finish() and [v.tolist() for v in table.take()] == [[1, 3], [2, 4]]
 
 
+def test_a_part_of_a_text_is_read_as_if_alone() -> None:
+    table = parser([KIND.whole, KIND.whole])
+    text = b"1,2\n3,4\n5,6\n"
+    table.feed(text, 4, 8)
+    table.feed(text, 8)
+    table.finish()
+    assert [column.tolist() for column in table.take()] == [[3, 5], [4, 6]]
+    for begin, end in ((0, len(text) + 1), (9, 8)):
+        with pytest.raises(IndexError, match="beyond the text"):
+            parser([KIND.whole, KIND.whole]).feed(text, begin, end)
+
+
 def test_endless_line_is_refused() -> None:
     table = parser([KIND.number])
     for _ in range(100):

@@ -70,7 +70,9 @@ def test_the_version_is_that_of_the_project() -> None:
 
 
 def test_import_is_fast() -> None:
-    script = "import time, numpy; start = time.perf_counter(); import flatmetric; print(time.perf_counter() - start)"
+    script = (
+        "import time, numpy; start = time.perf_counter(); from flatmetric import *; print(time.perf_counter() - start)"
+    )
     seconds = min(
         float(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout)
         for _ in range(5)
@@ -79,9 +81,18 @@ def test_import_is_fast() -> None:
 
 
 def test_import_brings_no_heavy_library() -> None:
-    script = "import sys, flatmetric; print(*sys.modules)"
+    script = "import sys; from flatmetric import *; print(*sys.modules)"
     modules = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     assert not {"scipy", "pandas", "matplotlib", "h5py", "typer", "rich"} & set(modules)
+
+
+def test_names_are_loaded_when_asked_for() -> None:
+    script = (
+        "import sys, flatmetric as fm; assert 'numpy' not in sys.modules; assert set(fm.__all__) <= set(dir(fm)); "
+        "fm.score, fm.Protocol, fm.read; assert 'numpy' in sys.modules; fm.nothing"
+    )
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert out.stderr.strip().endswith("AttributeError: module 'flatmetric' has no attribute 'nothing'")
 
 
 def test_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:

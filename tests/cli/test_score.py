@@ -7,6 +7,8 @@ import io
 import json
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ import jsonschema
 import pytest
 
 import flatmetric as fm
+from flatmetric.cli import reading
 from tests.cli.test_files import run
 from tests.test_scoring import scene
 
@@ -164,6 +167,33 @@ def test_results_with_a_warning_are_no_errors(files: tuple[Path, Path], tmp_path
     assert any("--frame-base" in warning for warning in content["warnings"]) and content["challenge"]["tp"] == 0
     content = scored(*files, "--photon-threshold", "1e9")
     assert content["flat_metric"]["value"] is None and content["undefined"]["flat_metric.value"]
+
+
+def test_what_is_wrong_with_the_truth_is_said_first(files: tuple[Path, Path], tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_text("frame,x,y\n1,2,three\n")
+    (tmp_path / "worse.csv").write_text("frame,x,y\n1,two,3\n")
+    for truth, result, named in (("bad.csv", "worse.csv", "bad.csv"), (str(files[0]), "worse.csv", "worse.csv")):
+        out = run("score", tmp_path / truth, tmp_path / result)
+        assert out.returncode == 2 and named in out.stderr and out.stderr.count("\n") == 1
+
+
+def test_a_stop_while_the_files_are_read_stops_the_truth_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+
+    def slow(path: Path, options: Any, on_bytes: Callable[[int, int], None]) -> None:
+        for done in range(10_000):
+            on_bytes(done, 10_000)
+            calls.append(path)
+            time.sleep(0.001)
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(reading, "read_file", slow)
+    options = reading.options_from_flags()
+    with pytest.raises(KeyboardInterrupt):
+        reading.read_both(Path("t.csv"), options, Path("r.csv"), options, interrupted)
+    assert len(calls) < 5000
 
 
 def test_a_closed_pipe_is_no_traceback(files: tuple[Path, Path]) -> None:
