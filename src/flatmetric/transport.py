@@ -130,8 +130,10 @@ def solve_exactly(
             false=out["frame_false"],
             lower_bound=out["frame_lower_bound"],
         )
-    # Points that weigh the same are moved whole: one number, seen as a column.
-    mass = out["pair_mass"] if truth.masses is not None else np.broadcast_to(1 / divisor, len(out["pair_truth"]))
+    mass = out["pair_mass"]
+    if mass is None:  # points that weigh the same are moved whole: one number, seen as a column
+        mass = np.ndarray(len(out["pair_truth"]), np.float64, np.array(1 / divisor), strides=(0,))
+        mass.flags.writeable = False
     return FlatResult(
         lam=lam,
         displaced=out["displaced"],
