@@ -88,19 +88,29 @@ private:
         if (left > 0.0) unplaced_.push_back(x);
     }
 
-    End search(Index start) {
+    // Kept out of line, so that what most sources need stays small.
+    [[gnu::noinline]] End search(Index start) {
         heap_.clear();
         End end{kInfinity, kNone, kNone, 0.0};
         reach_source(start, 0.0, kNone, end);
-        while (!heap_.empty()) {
-            const Heap::Item top = heap_.pop();
+        for (;;) {
+            Heap::Item top;
+            if (!as_near_.empty()) {
+                top = {target_dist_[as_near_.back()], as_near_.back()};
+                as_near_.pop_back();
+            } else if (!heap_.empty()) {
+                top = heap_.pop();
+                if (top.key > target_dist_[top.node]) continue;  // superseded
+            } else {
+                break;
+            }
             if (!(top.key < end.dist)) break;
-            if (top.key > target_dist_[top.node]) continue;  // superseded
             for (Index c = plan_->first_of_target(top.node); c != kNone; c = plan_->cell(c).next_of_target) {
                 const Index x = plan_->cell(c).source;
                 if (source_dist_[x] == kInfinity) reach_source(x, top.key, c, end);
             }
         }
+        as_near_.clear();
         return end;
     }
 
@@ -127,7 +137,11 @@ private:
             if (target_dist[y] == kInfinity) reached_targets_.push_back(y);
             target_dist[y] = key;
             via_source_[y] = {x, d};
-            heap_.push(key, y);
+            if (key > dist) {
+                heap_.push(key, y);
+            } else {
+                as_near_.push_back(y);
+            }
         });
     }
 
@@ -172,6 +186,7 @@ private:
     Plan* plan_ = nullptr;
     std::uint64_t looked_at_ = 0;
     Heap heap_;
+    std::vector<Index> as_near_;  // targets no further than the source they were reached from: they come next, without the heap
     std::vector<Index> unplaced_;
     // Of the current search: the distance of each reached node, and how it was reached.
     std::vector<double> source_dist_;
