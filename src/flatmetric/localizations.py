@@ -331,10 +331,7 @@ def _numbers(value: Any, name: str) -> FloatArray:
     column = np.ascontiguousarray(_one_dimensional(value, name), dtype=np.float64)
     if name in MAY_HAVE_GAPS:
         return column
-    # The sum is finite exactly when all are, but for an overflow that the closer look clears up.
-    with np.errstate(over="ignore", invalid="ignore"):
-        suspicious = not np.isfinite(column.sum())
-    if suspicious and not np.isfinite(column).all():
+    if not _core.all_within(column[:, None], np.finfo(np.float64).max):
         at = int(np.argmin(np.isfinite(column)))
         raise InputError(f"row {at + 1} of {name} is {column[at]}; drop that row or mend it")
     return column

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,6 +36,7 @@ def whole_file(path: Path) -> Iterator[Path]:
 
     Examples
     --------
+    >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
     >>> with whole_file(folder / "a.txt") as unfinished:
     ...     _ = unfinished.write_text("done")
@@ -45,6 +45,8 @@ def whole_file(path: Path) -> Iterator[Path]:
     """
     refuse_unwritable(path)
     path = path.resolve()  # what a link points to is written, not the link
+    import tempfile  # for whoever writes a file
+
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
     os.close(handle)
     unfinished = Path(name)

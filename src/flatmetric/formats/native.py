@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from flatmetric import _core
 from flatmetric.arguments import LARGEST
 from flatmetric.errors import InputError
 from flatmetric.localizations import COLUMNS, MAY_HAVE_GAPS, Localizations, Provenance
@@ -273,7 +274,7 @@ def _move_origin(
 def _refuse_absurd(columns: Mapping[str, npt.NDArray[Any]], name: str | None) -> None:
     for column in ("x", "y", "z", "photons"):
         values = columns.get(column)
-        if values is None or len(values) == 0 or (values.min() >= -LARGEST and values.max() <= LARGEST):
+        if values is None or _core.all_within(values.astype(np.float64, copy=False)[:, None], LARGEST):
             continue
         at = int(np.argmax(np.abs(values)))
         raise InputError(

@@ -141,16 +141,17 @@ def read_file(path: Path, options: ReadOptions, on_bytes: Callable[[int, int], N
     source = Source(path, on_bytes)
     candidate = Candidate(source, TextHead(source))
     chosen, reason = _choose(candidate, options)
-    # Numbers that overflow or are none are looked for, and named. The hash is taken meanwhile.
+    # Numbers that overflow or are none are looked for, and named. The hash is taken meanwhile, of text as it is read.
     with np.errstate(all="ignore"), ThreadPoolExecutor(1) as aside:
-        hashed = aside.submit(lambda: source.sha256)
+        hashed = None if candidate.head.lines else aside.submit(lambda: source.sha256)
         try:
             native = chosen.read(candidate, options)
         except (LookupError, TypeError, AttributeError) as error:
             if options.format is None:
                 raise
             raise InputError(f"{source.name}: can't be read as {chosen.title}; leave --format out") from error
-        provenance = Provenance(file=source.name, sha256=hashed.result(), format=chosen.name, reason=reason)
+        sha256 = source.sha256 if hashed is None else hashed.result()
+        provenance = Provenance(file=source.name, sha256=sha256, format=chosen.name, reason=reason)
         return to_localizations(native, options, provenance)
 
 

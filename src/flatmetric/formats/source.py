@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import io
-import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from flatmetric.errors import InputError
+
+if TYPE_CHECKING:
+    import zipfile  # the packings are loaded by whoever meets one
 
 HEAD_BYTES = 1 << 18
 _PIECE = 2 << 20
@@ -75,6 +76,7 @@ class Source:
         """The content in order, `size` bytes at a time."""
         limit = largest_content(self.size)
         done = 0
+        digest = hashlib.sha256()
         with self._raw() as file, self._unpacked(file) as content:
             while piece := self._read(content, size):
                 done += len(piece)
@@ -85,7 +87,11 @@ class Source:
                     )
                 if self._on_bytes:
                     self._on_bytes(min(file.tell(), self.size), self.size)
+                if self.packing is None:
+                    digest.update(piece)
                 yield piece
+        if self.packing is None:
+            self.__dict__["sha256"] = digest.hexdigest()  # of what was read, and the file need not be read again
 
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
@@ -110,6 +116,8 @@ class Source:
     @contextmanager
     def _unpacked(self, file: BinaryIO) -> Iterator[BinaryIO]:
         if self.packing == "gzip":
+            import gzip
+
             with gzip.GzipFile(fileobj=file) as content:
                 yield content  # type: ignore[misc]
         elif self.packing == "zstd":
@@ -134,10 +142,10 @@ class Source:
     def _read(self, content: BinaryIO, size: int) -> bytes:
         try:
             return content.read(size)
-        except (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        except (OSError, EOFError, zlib.error, NotImplementedError, RuntimeError) as error:
             raise self._damaged() from error
         except Exception as error:
-            if type(error).__name__ == "ZstdError":
+            if type(error).__name__ in ("BadZipFile", "ZstdError"):
                 raise self._damaged() from error
             raise
 
@@ -147,6 +155,8 @@ class Source:
 
     @contextmanager
     def _zip(self, file: BinaryIO) -> Iterator[zipfile.ZipFile]:
+        import zipfile
+
         try:
             archive = zipfile.ZipFile(file)
         except Exception as error:  # whatever a damaged directory makes of it
@@ -194,6 +204,8 @@ class Source:
 
 
 def _refuse_packing(entry: zipfile.ZipInfo, name: str) -> None:
+    import zipfile
+
     # Only deflate hands out its content in pieces of bounded size.
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or entry.flag_bits & 1:
         raise InputError(f"{name}: {entry.filename} is encrypted or not packed by deflate; unpack it first")
@@ -216,6 +228,8 @@ def _zip_member(path: Path) -> tuple[Path, str | None]:
             with parent.open("rb") as file:
                 if file.read(4) != ZIP:
                     return path, None
+            import zipfile
+
             member = path.relative_to(parent).as_posix()
             try:
                 with zipfile.ZipFile(parent) as archive:

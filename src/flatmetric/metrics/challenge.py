@@ -142,16 +142,19 @@ def photon_correlation(true: FloatArray | None, found: FloatArray | None) -> Val
         return Undefined("photons are not known on both sides")
     if len(true) == 0:
         return Undefined(_NO_MATCH)
-    if true.min() == true.max() or found.min() == found.max():
-        return Undefined("the matched photons are constant")
     a, b = _centred(true), _centred(found)
+    if a is None or b is None:
+        return Undefined("the matched photons are constant")
     return float(np.dot(a, b) / math.sqrt(np.dot(a, a) * np.dot(b, b)))
 
 
-def _centred(values: FloatArray) -> FloatArray:
-    """Deviations from the mean, scaled to 1 so that no square overflows or vanishes."""
-    deviations: FloatArray = values - values.mean()
-    deviations /= max(deviations.max(), -deviations.min())
+def _centred(values: FloatArray) -> FloatArray | None:
+    """Deviations from the mean, scaled to 1 so that no square overflows or vanishes; None where there are none."""
+    low, high, mean = values.min(), values.max(), values.mean()
+    if low == high:
+        return None
+    deviations: FloatArray = values - mean
+    deviations /= max(high - mean, mean - low)
     return deviations
 
 
