@@ -7,6 +7,7 @@ import io
 import os
 import signal
 import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import Annotated, NoReturn
 
@@ -62,7 +63,9 @@ def run() -> NoReturn:
     try:
         main()
     except SystemExit as end:
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError):
+                stream.flush()
         os._exit(end.code)  # type: ignore[arg-type]  # to take down module after module would only take time
     raise AssertionError("main ends the process")
 
