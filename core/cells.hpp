@@ -73,14 +73,11 @@ struct Lattice {
         return at;
     }
 
-    // Cells that follow each other along the first axis have consecutive numbers: a row. `row` numbers them.
-    std::size_t row(const Place& at) const {
-        std::size_t row = 0;
-        for (int k = D - 1; k > 0; --k) row = row * static_cast<std::size_t>(count[k]) + static_cast<std::size_t>(at[k]);
-        return row;
-    }
+    // Cells that follow each other along the first axis have consecutive numbers: a row.
     std::size_t number(const Place& at) const {
-        return row(at) * static_cast<std::size_t>(count[0]) + static_cast<std::size_t>(at[0]);
+        std::size_t cell = 0;
+        for (int k = D - 1; k >= 0; --k) cell = cell * static_cast<std::size_t>(count[k]) + static_cast<std::size_t>(at[k]);
+        return cell;
     }
     std::size_t rows() const { return cells() / static_cast<std::size_t>(count[0]); }
 
@@ -108,10 +105,7 @@ private:
 template <int D>
 class CellPoints {
 public:
-    using Place = typename Lattice<D>::Place;
-
     void build(Points<D> points, const Lattice<D>& lattice) {
-        size_ = points.n;
         Column<std::uint32_t> cell(points.n);
         begin_.assign(lattice.cells() + 2, 0);  // first one cell late: filling the cells moves each begin to its end
         for (Index i = 0; i < points.n; ++i) {
@@ -130,7 +124,6 @@ public:
         }
     }
 
-    Index size() const { return size_; }
     Index most() const { return most_; }  // points in one cell
     const Index* begins(std::size_t cell) const { return begin_.data() + cell; }
     const double* axis(int k) const { return axis_[k].data(); }
@@ -156,7 +149,6 @@ public:
     }
 
 private:
-    Index size_ = 0;
     Index most_ = 0;
     Column<Index> begin_;
     std::array<Column<double>, D> axis_;
