@@ -31,6 +31,7 @@ def pair_sentence(pair: Pair) -> str:
 
     Examples
     --------
+    >>> from flatmetric.statistics import Pair
     >>> pair_sentence(Pair("A", "B", -4.1, (-5.2, -2.9), 0.001, 0.003))
     'A is better than B by 4.1 nm (2.9 to 5.2), p 0.003'
     """
@@ -48,6 +49,7 @@ def finding_sentence(finding: Finding) -> str:
 
     Examples
     --------
+    >>> from flatmetric.check import Finding
     >>> print(finding_sentence(Finding("frame_offset", -1, 120.0, 30.5, 1.0, "--frame-base 0")))
     frames are off by -1: --frame-base 0 (Flat Metric 120.0 to 30.5 nm)
     """
