@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import os
 import re
 import subprocess
 import sys
@@ -69,15 +70,19 @@ def test_the_version_is_that_of_the_project() -> None:
     assert project["version"] == fm.__version__
 
 
-def test_import_is_fast() -> None:
+def test_import_is_fast(tmp_path: Path) -> None:
     script = (
         "import time, numpy; start = time.perf_counter(); from flatmetric import *; print(time.perf_counter() - start)"
     )
-    seconds = min(
-        float(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout)
-        for _ in range(5)
-    )
-    assert seconds < 0.15
+    # With bytecode, as an installation leaves it; the first run makes it.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment["PYTHONPYCACHEPREFIX"] = str(tmp_path)
+    command = [sys.executable, "-c", script]
+    seconds = [
+        float(subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout)
+        for _ in range(6)
+    ]
+    assert min(seconds[1:]) < 0.15
 
 
 def test_import_brings_no_heavy_library() -> None:
