@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <vector>
@@ -66,6 +67,12 @@ struct Ordered {
 
     std::int64_t frame(Index i) const { return row.empty() ? cloud.frame[i] : cloud.frame[row[i]]; }
     Index original(Index i) const { return row.empty() ? i : row[i]; }
+
+    // Rows in frame order, in D coordinates.
+    template <int D>
+    Points<D> points(Index begin, Index end) const {
+        return {cloud.coords + static_cast<std::size_t>(begin) * D, end - begin};
+    }
 
     // The end of the rows that have the frame of row `begin`, by steps that grow and shrink again.
     Index end_of_frame(Index begin) const {

@@ -293,8 +293,8 @@ Matches match(const Cloud& truth, const Cloud& pred, Gate gate, MatchRule rule, 
         const std::size_t end = std::min(frames.size(), (run + 1) * kFramesAtATime);
         for (std::size_t k = run * kFramesAtATime; k < end; ++k) {
             const Frame& frame = frames[k];
-            const Points<D> t{ordered_truth.cloud.coords + static_cast<std::size_t>(frame.truth_begin) * D, frame.truth_end - frame.truth_begin};
-            const Points<D> p{ordered_pred.cloud.coords + static_cast<std::size_t>(frame.pred_begin) * D, frame.pred_end - frame.pred_begin};
+            const auto t = ordered_truth.points<D>(frame.truth_begin, frame.truth_end);
+            const auto p = ordered_pred.points<D>(frame.pred_begin, frame.pred_end);
             std::size_t at = place[k];
             for (const Candidate& pair : matcher.match(t, p, interrupt)) {
                 matches.truth[at] = ordered_truth.original(frame.truth_begin + pair.truth);

@@ -297,9 +297,6 @@ Nearest search(const Cloud& truth, const Cloud& pred, int threads, const std::fu
     const Ordered ordered_truth(truth, D);
     const Ordered ordered_pred(pred, D);
     const std::vector<Frame> frames = list_frames(ordered_truth, ordered_pred);
-    const auto slice = [](const Ordered& side, Index begin, Index end) {
-        return Points<D>{side.cloud.coords + static_cast<std::size_t>(begin) * D, end - begin};
-    };
     Nearest nearest;
     nearest.frame.resize(frames.size());
     nearest.truth_count.resize(frames.size());
@@ -308,8 +305,8 @@ Nearest search(const Cloud& truth, const Cloud& pred, int threads, const std::fu
     nearest.pred.resize(frames.size());
     const auto each_frame = [&](std::size_t begin, std::size_t end, const auto& use) {
         for (std::size_t k = begin; k < end; ++k) {
-            use(k, slice(ordered_truth, frames[k].truth_begin, frames[k].truth_end),
-                slice(ordered_pred, frames[k].pred_begin, frames[k].pred_end));
+            use(k, ordered_truth.points<D>(frames[k].truth_begin, frames[k].truth_end),
+                ordered_pred.points<D>(frames[k].pred_begin, frames[k].pred_end));
         }
     };
     const auto note = [&](std::size_t k, const Squares& sums) {

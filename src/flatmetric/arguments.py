@@ -104,9 +104,14 @@ def thread_count(threads: int | None) -> int:
     return min(int(threads), MOST_THREADS)
 
 
-def _as_array(value: Any, name: str, what: str) -> npt.NDArray[Any]:
+def refuse_masked(value: Any, name: str) -> None:
+    """Entries that are masked have no value."""
     if hasattr(value, "mask") and np.ma.is_masked(value):  # to ask numpy.ma alone would load it
         raise InputError(f"{name} has masked entries; drop those rows or fill them")
+
+
+def _as_array(value: Any, name: str, what: str) -> npt.NDArray[Any]:
+    refuse_masked(value, name)
     try:
         return np.asarray(value)
     except ValueError as error:

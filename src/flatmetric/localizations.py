@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flatmetric import _core
-from flatmetric.arguments import thread_count
+from flatmetric.arguments import refuse_masked, thread_count
 from flatmetric.errors import InputError
 from flatmetric.result import FloatArray, IntArray
 
@@ -314,8 +314,7 @@ def _column_names(table: Any) -> list[str]:
 
 
 def _one_dimensional(value: Any, name: str) -> npt.NDArray[Any]:
-    if hasattr(value, "mask") and np.ma.is_masked(value):  # to ask numpy.ma alone would load it
-        raise InputError(f"{name} has masked entries; drop those rows or fill them")
+    refuse_masked(value, name)
     try:
         array = np.asarray(value)
     except ValueError as error:

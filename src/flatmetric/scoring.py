@@ -261,7 +261,6 @@ def score(
     compared = compare(truth_table, pred_table, rules, dim, thread_count, said)
     kept_truth = rows_of(compared.truth, compared.truth_counts)
     kept_pred = rows_of(compared.pred, compared.pred_counts)
-    neighbours = rmsmd(kept_truth, kept_pred, dim=dim, threads=thread_count)
     flat = None
     if len(kept_truth):
         flat = _flat_metric(kept_truth, kept_pred, lam, dim, weights, scale, thread_count)
@@ -288,7 +287,7 @@ def score(
         flat_metric=_flat_score(flat, kept_truth, weights),
         challenge=challenge,
         molecules=_molecules(kept_truth, compared.truth_counts, counted, errors, dim, len(compared.truth)),
-        rmsmd=neighbours,
+        rmsmd=rmsmd(kept_truth, kept_pred, dim=dim, threads=thread_count),
         gospa=gospa,
         ospa=ospa,
         images=_images(compared, rules.fov, dim) if images and rules.fov is not None else None,
