@@ -51,8 +51,8 @@ public:
     Follower(int dim, double lam_max) : dim_(dim), lam_max_(lam_max) {}
 
     void follow(const Cloud& truth, const Cloud& pred, const Frame& frame, Curve& curve, Interrupt& interrupt) {
-        const Points<D> true_points{truth.coords + static_cast<std::size_t>(frame.truth_begin) * dim_, frame.truth_end - frame.truth_begin, dim_};
-        const Points<D> found_points{pred.coords + static_cast<std::size_t>(frame.pred_begin) * dim_, frame.pred_end - frame.pred_begin, dim_};
+        const auto true_points = truth.points<D>(dim_, frame.truth_begin, frame.truth_end);
+        const auto found_points = pred.points<D>(dim_, frame.pred_begin, frame.pred_end);
         const double* const true_mass = truth.mass ? truth.mass + frame.truth_begin : nullptr;
         const double* const found_mass = pred.mass ? pred.mass + frame.pred_begin : nullptr;
         connect(true_points, found_points, interrupt);

@@ -17,6 +17,12 @@ struct Cloud {
     Index n = 0;
     const double* mass = nullptr;
     const std::int64_t* frame = nullptr;
+
+    // The points of some rows.
+    template <int D>
+    Points<D> points(int dim, Index begin, Index end) const {
+        return {coords + static_cast<std::size_t>(begin) * dim, end - begin, dim};
+    }
 };
 
 // The rows of one frame on both sides, as ranges of the rows in frame order.
@@ -67,12 +73,6 @@ struct Ordered {
 
     std::int64_t frame(Index i) const { return row.empty() ? cloud.frame[i] : cloud.frame[row[i]]; }
     Index original(Index i) const { return row.empty() ? i : row[i]; }
-
-    // Rows in frame order, in D coordinates.
-    template <int D>
-    Points<D> points(Index begin, Index end) const {
-        return {cloud.coords + static_cast<std::size_t>(begin) * D, end - begin};
-    }
 
     // The end of the rows that have the frame of row `begin`, by steps that grow and shrink again.
     Index end_of_frame(Index begin) const {

@@ -18,7 +18,7 @@ constexpr double kEqualMasses = 1e-12;  // relative; what the rounding of a sum 
 
 template <int D>
 Measure<D> slice(const Cloud& cloud, int dim, Index begin, Index end) {
-    return {{cloud.coords + static_cast<std::size_t>(begin) * dim, end - begin, dim},
+    return {cloud.points<D>(dim, begin, end),
             cloud.mass == nullptr ? nullptr : cloud.mass + begin};
 }
 

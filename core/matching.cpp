@@ -293,8 +293,8 @@ Matches match(const Cloud& truth, const Cloud& pred, Gate gate, MatchRule rule, 
         const std::size_t end = std::min(frames.size(), (run + 1) * kFramesAtATime);
         for (std::size_t k = run * kFramesAtATime; k < end; ++k) {
             const Frame& frame = frames[k];
-            const auto t = ordered_truth.points<D>(frame.truth_begin, frame.truth_end);
-            const auto p = ordered_pred.points<D>(frame.pred_begin, frame.pred_end);
+            const auto t = ordered_truth.cloud.points<D>(D, frame.truth_begin, frame.truth_end);
+            const auto p = ordered_pred.cloud.points<D>(D, frame.pred_begin, frame.pred_end);
             std::size_t at = place[k];
             for (const Candidate& pair : matcher.match(t, p, interrupt)) {
                 matches.truth[at] = ordered_truth.original(frame.truth_begin + pair.truth);

@@ -305,8 +305,8 @@ Nearest search(const Cloud& truth, const Cloud& pred, int threads, const std::fu
     nearest.pred.resize(frames.size());
     const auto each_frame = [&](std::size_t begin, std::size_t end, const auto& use) {
         for (std::size_t k = begin; k < end; ++k) {
-            use(k, ordered_truth.points<D>(frames[k].truth_begin, frames[k].truth_end),
-                ordered_pred.points<D>(frames[k].pred_begin, frames[k].pred_end));
+            use(k, ordered_truth.cloud.points<D>(D, frames[k].truth_begin, frames[k].truth_end),
+                ordered_pred.cloud.points<D>(D, frames[k].pred_begin, frames[k].pred_end));
         }
     };
     const auto note = [&](std::size_t k, const Squares& sums) {
