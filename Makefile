@@ -2,18 +2,23 @@
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
-BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard core/*.hpp core/*.cpp)
+BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard core/*.cpp core/*/*.hpp core/*/*.cpp)
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FUZZ_SECONDS ?= 60
 FUZZ_FLAGS := -std=c++17 -O1 -g -ffp-contract=off -Wall -Wextra -Wpedantic -Werror $(SANITIZE) -Icore
 
-.PHONY: demo test browser bench lint types fuzz clean
+.PHONY: demo test prove browser bench lint types fuzz clean
 
 demo: .venv/installed
 	@$(BIN)/flatmetric demo
 
+# Everything that a change can break, on all cores. The long proofs are left to `make prove`.
 test: .venv/installed-dev browser
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto -m 'not prove'
+
+# The long proofs: coverage of intervals over a thousand draws, every sample file damaged in two thousand ways.
+prove: .venv/installed-dev
+	$(BIN)/python -m pytest --numprocesses auto -m prove tests
 
 # The pages are tested in a real browser; where it is missing and can be installed, it is.
 browser:
@@ -40,11 +45,11 @@ fuzz: build/fuzz build/fuzz_text
 
 build/fuzz_text: core/fuzz/text.cpp $(BUILD_INPUTS)
 	@mkdir -p build
-	$(CXX) $(FUZZ_FLAGS) core/fuzz/text.cpp core/number_table.cpp -o $@
+	$(CXX) $(FUZZ_FLAGS) core/fuzz/text.cpp core/text/number_table.cpp -o $@
 
 build/fuzz: core/fuzz/fuzz.cpp $(BUILD_INPUTS)
 	@mkdir -p build
-	$(CXX) $(FUZZ_FLAGS) core/fuzz/fuzz.cpp core/frames.cpp -pthread -o $@
+	$(CXX) $(FUZZ_FLAGS) core/fuzz/fuzz.cpp core/frames/solve.cpp -pthread -o $@
 
 .venv/made:
 	$(if $(PYTHON),,$(error Python 3.11 or newer is needed and none was found))

@@ -5,7 +5,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -13,14 +15,14 @@
 #include <utility>
 #include <vector>
 
-#include "curve.hpp"
-#include "frames.hpp"
-#include "magnitude.hpp"
-#include "matching.hpp"
-#include "nearest.hpp"
-#include "number_table.hpp"
-#include "recycled.hpp"
-#include "rows.hpp"
+#include "frames/curve.hpp"
+#include "frames/matching.hpp"
+#include "frames/nearest.hpp"
+#include "frames/solve.hpp"
+#include "support/buffer_pool.hpp"
+#include "support/gather.hpp"
+#include "support/magnitude.hpp"
+#include "text/number_table.hpp"
 
 namespace nb = nanobind;
 using namespace flatmetric;
@@ -72,122 +74,125 @@ Cloud cloud(const Coords& coords, const std::optional<Masses>& masses, const std
     return {coords.data(), static_cast<Index>(n), masses ? masses->data() : nullptr, frames ? frames->data() : nullptr};
 }
 
-void require_same_kind(const Coords& truth, const Coords& pred, const std::optional<FrameNumbers>& truth_frame,
-                       const std::optional<FrameNumbers>& pred_frame) {
-    if (truth.shape(1) != pred.shape(1)) throw nb::value_error("both sides need the same dimension");
-    if (truth_frame.has_value() != pred_frame.has_value()) throw nb::value_error("frames on both sides or on none");
-}
-
-void require_two_or_three(const Coords& coords) {
-    if (coords.shape(1) != 2 && coords.shape(1) != 3) throw nb::value_error("two or three coordinates");
-}
-
 bool python_wants_to_stop() {
     const nb::gil_scoped_acquire gil;
     return PyErr_CheckSignals() != 0;
 }
 
-nb::dict solve(const Coords& truth, const Coords& pred, const std::optional<Masses>& truth_mass,
-               const std::optional<Masses>& pred_mass, const std::optional<FrameNumbers>& truth_frame,
-               const std::optional<FrameNumbers>& pred_frame, double lam, double divisor, Method method, int threads) {
-    require_same_kind(truth, pred, truth_frame, pred_frame);
-    const Cloud truth_cloud = cloud(truth, truth_mass, truth_frame);
-    const Cloud pred_cloud = cloud(pred, pred_mass, pred_frame);
-    const int dim = static_cast<int>(truth.shape(1));
+// The two clouds of a call, checked.
+struct Clouds {
+    Cloud truth;
+    Cloud pred;
+    int dim;
+};
+
+Clouds clouds(const Coords& truth, const Coords& pred, const std::optional<Masses>& truth_mass, const std::optional<Masses>& pred_mass,
+              const std::optional<FrameNumbers>& truth_frame, const std::optional<FrameNumbers>& pred_frame) {
+    if (truth.shape(1) != pred.shape(1)) throw nb::value_error("both sides need the same dimension");
+    if (truth_frame.has_value() != pred_frame.has_value()) throw nb::value_error("frames on both sides or on none");
+    return {cloud(truth, truth_mass, truth_frame), cloud(pred, pred_mass, pred_frame), static_cast<int>(truth.shape(1))};
+}
+
+Clouds clouds_in_space(const Coords& truth, const Coords& pred, const std::optional<FrameNumbers>& truth_frame,
+                       const std::optional<FrameNumbers>& pred_frame) {
+    if (truth.shape(1) != 2 && truth.shape(1) != 3) throw nb::value_error("two or three coordinates");
+    return clouds(truth, pred, std::nullopt, std::nullopt, truth_frame, pred_frame);
+}
+
+// The results below are plain structs whose columns are numpy arrays that own their memory.
+
+struct FrameColumns {
+    nb::object frame, n_truth, n_pred, displaced, missed, false_, lower_bound;
+};
+
+struct SolutionColumns {
+    Parts total;
+    nb::object pair_truth, pair_pred, pair_mass, pair_distance;  // the mass is None where all points weigh the same
+    nb::object truth_potential, pred_potential;
+    std::optional<FrameColumns> frames;
+};
+
+struct MatchColumns {
+    nb::object truth, pred, distance;
+};
+
+struct CurveColumns {
+    double slope_at_zero;
+    nb::object breakpoint, change;
+};
+
+struct NearestColumns {
+    nb::object frame, truth_count, pred_count, truth, pred;
+};
+
+SolutionColumns solve(const Coords& truth, const Coords& pred, const std::optional<Masses>& truth_mass,
+                      const std::optional<Masses>& pred_mass, const std::optional<FrameNumbers>& truth_frame,
+                      const std::optional<FrameNumbers>& pred_frame, double lam, double divisor, Method method, int threads) {
+    const Clouds sides = clouds(truth, pred, truth_mass, pred_mass, truth_frame, pred_frame);
     Solution solution;
-    try {
+    {
         const nb::gil_scoped_release released;
-        solution = solve_frames(truth_cloud, pred_cloud, dim, lam, divisor, method, threads, python_wants_to_stop);
-    } catch (const Interrupted&) {
-        throw nb::python_error();
-    } catch (const UnequalMasses& masses) {
-        nb::dict unequal;
-        unequal["frame"] = masses.frame;
-        unequal["unequal_masses"] = nb::make_tuple(masses.truth_mass, masses.pred_mass);
-        return unequal;
-    } catch (const BeyondLimit&) {
-        nb::dict beyond;
-        beyond["beyond_limit"] = true;
-        return beyond;
+        solution = solve_frames(sides.truth, sides.pred, sides.dim, lam, divisor, method, threads, python_wants_to_stop);
     }
-    nb::dict out;
-    out["displaced"] = solution.total.displaced;
-    out["missed"] = solution.total.missed;
-    out["false"] = solution.total.false_;
-    out["lower_bound"] = solution.total.lower_bound;
-    out["by_simplex"] = solution.total.by_simplex;
-    out["pair_truth"] = to_numpy(std::move(solution.pairs.truth));
-    out["pair_pred"] = to_numpy(std::move(solution.pairs.pred));
-    out["pair_mass"] = truth_mass || pred_mass ? to_numpy(std::move(solution.pairs.mass)) : nb::none();
-    out["pair_distance"] = to_numpy(std::move(solution.pairs.distance));
-    out["truth_potential"] = to_numpy(std::move(solution.truth_potential));
-    out["pred_potential"] = to_numpy(std::move(solution.pred_potential));
+    SolutionColumns out;
+    out.total = solution.total;
+    out.pair_truth = to_numpy(std::move(solution.pairs.truth));
+    out.pair_pred = to_numpy(std::move(solution.pairs.pred));
+    out.pair_mass = truth_mass || pred_mass ? to_numpy(std::move(solution.pairs.mass)) : nb::none();
+    out.pair_distance = to_numpy(std::move(solution.pairs.distance));
+    out.truth_potential = to_numpy(std::move(solution.truth_potential));
+    out.pred_potential = to_numpy(std::move(solution.pred_potential));
     if (truth_frame) {
-        out["frame"] = column(solution.frames, [](const Frame& f) { return f.number; });
-        out["frame_n_truth"] = column(solution.frames, [](const Frame& f) { return std::int64_t{f.truth_end - f.truth_begin}; });
-        out["frame_n_pred"] = column(solution.frames, [](const Frame& f) { return std::int64_t{f.pred_end - f.pred_begin}; });
-        out["frame_displaced"] = column(solution.parts, [](const Parts& p) { return p.displaced; });
-        out["frame_missed"] = column(solution.parts, [](const Parts& p) { return p.missed; });
-        out["frame_false"] = column(solution.parts, [](const Parts& p) { return p.false_; });
-        out["frame_lower_bound"] = column(solution.parts, [](const Parts& p) { return p.lower_bound; });
+        out.frames = FrameColumns{
+            column(solution.frames, [](const Frame& f) { return f.number; }),
+            column(solution.frames, [](const Frame& f) { return std::int64_t{f.truth_end - f.truth_begin}; }),
+            column(solution.frames, [](const Frame& f) { return std::int64_t{f.pred_end - f.pred_begin}; }),
+            column(solution.parts, [](const Parts& p) { return p.displaced; }),
+            column(solution.parts, [](const Parts& p) { return p.missed; }),
+            column(solution.parts, [](const Parts& p) { return p.false_; }),
+            column(solution.parts, [](const Parts& p) { return p.lower_bound; }),
+        };
     }
     return out;
 }
 
-nb::tuple match(const Coords& truth, const Coords& pred, const std::optional<FrameNumbers>& truth_frame,
-                const std::optional<FrameNumbers>& pred_frame, double lateral, double axial, bool greedy, double power, double price,
-                int threads) {
-    require_same_kind(truth, pred, truth_frame, pred_frame);
-    require_two_or_three(truth);
-    const Cloud truth_cloud = cloud(truth, std::nullopt, truth_frame);
-    const Cloud pred_cloud = cloud(pred, std::nullopt, pred_frame);
-    const int dim = static_cast<int>(truth.shape(1));
+MatchColumns match(const Coords& truth, const Coords& pred, const std::optional<FrameNumbers>& truth_frame,
+                   const std::optional<FrameNumbers>& pred_frame, double lateral, double axial, bool greedy, double power, double price,
+                   int threads) {
+    const Clouds sides = clouds_in_space(truth, pred, truth_frame, pred_frame);
     Matches matches;
-    try {
+    {
         const nb::gil_scoped_release released;
-        matches = match_frames(truth_cloud, pred_cloud, dim, {lateral, axial}, {greedy, power, price}, threads, python_wants_to_stop);
-    } catch (const Interrupted&) {
-        throw nb::python_error();
+        matches = match_frames(sides.truth, sides.pred, sides.dim, {lateral, axial}, {greedy, power, price}, threads, python_wants_to_stop);
     }
-    return nb::make_tuple(to_numpy(std::move(matches.truth)), to_numpy(std::move(matches.pred)), to_numpy(std::move(matches.distance)));
+    return {to_numpy(std::move(matches.truth)), to_numpy(std::move(matches.pred)), to_numpy(std::move(matches.distance))};
 }
 
-nb::tuple follow(const Coords& truth, const Coords& pred, const std::optional<Masses>& truth_mass,
-                 const std::optional<Masses>& pred_mass, const std::optional<FrameNumbers>& truth_frame,
-                 const std::optional<FrameNumbers>& pred_frame, double lam_max, int threads) {
-    require_same_kind(truth, pred, truth_frame, pred_frame);
-    const Cloud truth_cloud = cloud(truth, truth_mass, truth_frame);
-    const Cloud pred_cloud = cloud(pred, pred_mass, pred_frame);
-    const int dim = static_cast<int>(truth.shape(1));
+CurveColumns follow(const Coords& truth, const Coords& pred, const std::optional<Masses>& truth_mass,
+                    const std::optional<Masses>& pred_mass, const std::optional<FrameNumbers>& truth_frame,
+                    const std::optional<FrameNumbers>& pred_frame, double lam_max, int threads) {
+    const Clouds sides = clouds(truth, pred, truth_mass, pred_mass, truth_frame, pred_frame);
     Curve curve;
-    try {
+    {
         const nb::gil_scoped_release released;
-        curve = follow_lam(truth_cloud, pred_cloud, dim, lam_max, threads, python_wants_to_stop);
-    } catch (const Interrupted&) {
-        throw nb::python_error();
+        curve = follow_lam(sides.truth, sides.pred, sides.dim, lam_max, threads, python_wants_to_stop);
     }
-    return nb::make_tuple(curve.slope_at_zero, to_numpy(std::move(curve.breakpoint)), to_numpy(std::move(curve.change)));
+    return {curve.slope_at_zero, to_numpy(std::move(curve.breakpoint)), to_numpy(std::move(curve.change))};
 }
 
-nb::tuple nearest(const Coords& truth, const Coords& pred, const std::optional<FrameNumbers>& truth_frame,
-                  const std::optional<FrameNumbers>& pred_frame, int threads) {
-    require_same_kind(truth, pred, truth_frame, pred_frame);
-    require_two_or_three(truth);
-    const Cloud truth_cloud = cloud(truth, std::nullopt, truth_frame);
-    const Cloud pred_cloud = cloud(pred, std::nullopt, pred_frame);
-    const int dim = static_cast<int>(truth.shape(1));
-    Nearest found;
-    try {
+NearestColumns nearest(const Coords& truth, const Coords& pred, const std::optional<FrameNumbers>& truth_frame,
+                       const std::optional<FrameNumbers>& pred_frame, int threads) {
+    const Clouds sides = clouds_in_space(truth, pred, truth_frame, pred_frame);
+    Nearest sums;
+    {
         const nb::gil_scoped_release released;
-        found = nearest_in_frames(truth_cloud, pred_cloud, dim, threads, python_wants_to_stop);
-    } catch (const Interrupted&) {
-        throw nb::python_error();
+        sums = nearest_in_frames(sides.truth, sides.pred, sides.dim, threads, python_wants_to_stop);
     }
-    return nb::make_tuple(to_numpy(std::move(found.frame)), to_numpy(std::move(found.truth_count)), to_numpy(std::move(found.pred_count)),
-                          to_numpy(std::move(found.truth)), to_numpy(std::move(found.pred)));
+    return {to_numpy(std::move(sums.frame)), to_numpy(std::move(sums.truth_count)), to_numpy(std::move(sums.pred_count)),
+            to_numpy(std::move(sums.truth)), to_numpy(std::move(sums.pred))};
 }
 
-// A table whose rows follow each other or, if not, whose columns do.
+// A table stored row by row or, if not, column by column.
 nb::object to_table(Column<double>&& values, std::size_t rows, std::size_t columns, bool by_rows) {
     const Handed<double> handed(std::move(values));
     const std::size_t shape[2] = {rows, columns};
@@ -206,7 +211,7 @@ nb::object table_of(const std::vector<Masses>& columns, int threads) {
     Column<double> table;
     {
         const nb::gil_scoped_release released;
-        table = interleaved(starts, rows, threads);
+        table = interleave_columns(starts, rows, threads);
     }
     return to_table(std::move(table), rows, columns.size(), true);
 }
@@ -214,19 +219,19 @@ nb::object table_of(const std::vector<Masses>& columns, int threads) {
 nb::object row_differences(const Coords& from, const Coords& to, const FrameNumbers& from_rows, const FrameNumbers& to_rows, int threads) {
     const std::size_t count = from_rows.shape(0);
     if (from.shape(1) != to.shape(1)) throw nb::value_error("both tables need the same dimension");
-    if (to_rows.shape(0) != count) throw nb::value_error("one row for each row");
-    const auto are_there = [](const FrameNumbers& rows, const Coords& table) {
+    if (to_rows.shape(0) != count) throw nb::value_error("as many rows of one table as of the other");
+    const auto exist = [](const FrameNumbers& rows, const Coords& table) {
         const auto n = static_cast<std::int64_t>(table.shape(0));
         return std::all_of(rows.data(), rows.data() + rows.shape(0), [n](std::int64_t row) { return row >= 0 && row < n; });
     };
-    if (!are_there(from_rows, from) || !are_there(to_rows, to)) throw nb::index_error("a row that is not there");
     const int dim = static_cast<int>(from.shape(1));
-    Column<double> found;
+    Column<double> differences;
     {
         const nb::gil_scoped_release released;
-        found = differences(from.data(), from_rows.data(), to.data(), to_rows.data(), count, dim, threads);
+        if (!exist(from_rows, from) || !exist(to_rows, to)) throw nb::index_error("a row is out of range");
+        differences = subtract_rows(from.data(), from_rows.data(), to.data(), to_rows.data(), count, dim, threads);
     }
-    return to_table(std::move(found), count, from.shape(1), false);
+    return to_table(std::move(differences), count, from.shape(1), false);
 }
 
 NumberTable number_table(char delimiter, const std::vector<std::pair<int, CellKind>>& columns, int cells_per_row,
@@ -254,6 +259,59 @@ nb::list taken(NumberTable& table) {
 NB_MODULE(_core, m) {
     m.attr("MAX_POINTS") = kMaxPoints;
     m.attr("LARGEST") = kLargest;
+    // Kept for the life of the process, like the module that they belong to.
+    static PyObject* const unequal_masses = PyErr_NewException("flatmetric._core.UnequalMassesError", PyExc_ValueError, nullptr);
+    static PyObject* const beyond_limit = PyErr_NewException("flatmetric._core.BeyondLimitError", PyExc_ValueError, nullptr);
+    m.attr("UnequalMassesError") = nb::handle(unequal_masses);
+    m.attr("BeyondLimitError") = nb::handle(beyond_limit);
+    nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+        try {
+            std::rethrow_exception(thrown);
+        } catch (const Interrupted&) {
+            // python_wants_to_stop has set Python's exception already.
+        } catch (const UnequalMasses& masses) {
+            PyErr_SetObject(unequal_masses, nb::make_tuple(masses.frame, masses.truth_mass, masses.pred_mass).ptr());
+        } catch (const BeyondLimit&) {
+            PyErr_SetString(beyond_limit, "a coordinate is not finite or too large");
+        }
+    });
+    nb::class_<FrameColumns>(m, "FrameSolutions", "What each frame contributes: counts of points, and parts of the cost.")
+        .def_ro("frame", &FrameColumns::frame)
+        .def_ro("n_truth", &FrameColumns::n_truth)
+        .def_ro("n_pred", &FrameColumns::n_pred)
+        .def_ro("displaced", &FrameColumns::displaced)
+        .def_ro("missed", &FrameColumns::missed)
+        .def_ro("false", &FrameColumns::false_)
+        .def_ro("lower_bound", &FrameColumns::lower_bound);
+    nb::class_<SolutionColumns>(m, "Solution", "The Flat Metric of all frames: parts of the cost, plan and potentials.")
+        .def_prop_ro("displaced", [](const SolutionColumns& s) { return s.total.displaced; })
+        .def_prop_ro("missed", [](const SolutionColumns& s) { return s.total.missed; })
+        .def_prop_ro("false", [](const SolutionColumns& s) { return s.total.false_; })
+        .def_prop_ro("lower_bound", [](const SolutionColumns& s) { return s.total.lower_bound; })
+        .def_prop_ro("by_simplex", [](const SolutionColumns& s) { return s.total.by_simplex; })
+        .def_ro("pair_truth", &SolutionColumns::pair_truth)
+        .def_ro("pair_pred", &SolutionColumns::pair_pred)
+        .def_ro("pair_mass", &SolutionColumns::pair_mass)
+        .def_ro("pair_distance", &SolutionColumns::pair_distance)
+        .def_ro("truth_potential", &SolutionColumns::truth_potential)
+        .def_ro("pred_potential", &SolutionColumns::pred_potential)
+        .def_ro("frames", &SolutionColumns::frames);
+    nb::class_<MatchColumns>(m, "Matches", "Matched rows of both tables, and their distances.")
+        .def_ro("truth", &MatchColumns::truth)
+        .def_ro("pred", &MatchColumns::pred)
+        .def_ro("distance", &MatchColumns::distance);
+    nb::class_<CurveColumns>(m, "Curve", "The Flat Metric for every lam: its slope at 0, breakpoints in no order, and changes of slope.")
+        .def_ro("slope_at_zero", &CurveColumns::slope_at_zero)
+        .def_ro("breakpoint", &CurveColumns::breakpoint)
+        .def_ro("change", &CurveColumns::change);
+    nb::class_<NearestColumns>(m, "NearestSums",
+                               "For each frame: how many points of a side have a nearest one on the other, and the sum of their "
+                               "squared distances to it.")
+        .def_ro("frame", &NearestColumns::frame)
+        .def_ro("truth_count", &NearestColumns::truth_count)
+        .def_ro("pred_count", &NearestColumns::pred_count)
+        .def_ro("truth", &NearestColumns::truth)
+        .def_ro("pred", &NearestColumns::pred);
     nb::enum_<Method>(m, "Method")
         .value("automatic", Method::automatic)
         .value("shortest_paths", Method::shortest_paths)
@@ -262,23 +320,21 @@ NB_MODULE(_core, m) {
         "all_within",
         [](const Coords& numbers, double limit) { return all_within(numbers.data(), numbers.size(), limit); },
         nb::arg("numbers"), nb::arg("limit"), "Whether all numbers are finite and at most `limit` in size.");
-    m.def("keep_freed_memory", &keep_freed_memory, "Keep the memory that is given back for the next array: for a process of one task.");
+    m.def("keep_freed_memory", &keep_freed_memory, "Keep freed memory for the next array: for a process that does one task.");
     m.def("solve", &solve, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_mass").none(), nb::arg("pred_mass").none(),
           nb::arg("truth_frame").none(), nb::arg("pred_frame").none(), nb::arg("lam"), nb::arg("divisor"), nb::arg("method"), nb::arg("threads"),
-          "Flat Metric of every frame: parts, plan and potentials, for masses as given (None: 1), all divided by `divisor`.");
+          "The Flat Metric of every frame, for masses as given (None: 1 each); all costs are divided by `divisor`.");
     m.def("follow_lam", &follow, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_mass").none(), nb::arg("pred_mass").none(),
           nb::arg("truth_frame").none(), nb::arg("pred_frame").none(), nb::arg("lam_max"), nb::arg("threads"),
-          "The Flat Metric for every lam, masses as given (None: 1): slope at 0, breakpoints in no order, changes of slope.");
+          "The Flat Metric for every lam up to `lam_max`, for masses as given (None: 1 each).");
     m.def("match", &match, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_frame").none(), nb::arg("pred_frame").none(),
           nb::arg("lateral"), nb::arg("axial"), nb::arg("greedy"), nb::arg("power"), nb::arg("price"), nb::arg("threads"),
-          "One-to-one matching in every frame: true rows, found rows, distances.");
+          "One-to-one matching within every frame.");
     m.def("nearest", &nearest, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_frame").none(), nb::arg("pred_frame").none(),
-          nb::arg("threads"),
-          "For each frame: its number, how many true and found points have a nearest one on the other side, and the sums of their "
-          "squared distances to it.");
-    m.def("table_of", &table_of, nb::arg("columns"), nb::arg("threads"), "Columns as the rows of one table.");
+          nb::arg("threads"), "Distances to the nearest point of the other side, summed over every frame.");
+    m.def("table_of", &table_of, nb::arg("columns"), nb::arg("threads"), "Columns side by side as one table, row by row.");
     m.def("row_differences", &row_differences, nb::arg("from_table"), nb::arg("to_table"), nb::arg("from_rows"), nb::arg("to_rows"),
-          nb::arg("threads"), "Rows of one table minus rows of another, column by column.");
+          nb::arg("threads"), "Rows of one table minus rows of another.");
     nb::enum_<CellKind>(m, "CellKind")
         .value("number", CellKind::number)
         .value("whole", CellKind::whole)

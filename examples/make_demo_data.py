@@ -6,8 +6,8 @@ Run from the repository: python examples/make_demo_data.py
 import tempfile
 from pathlib import Path
 
-from flatmetric.formats.writing import write
-from flatmetric.localizers.participants import localize, participant
+from flatmetric.formats.write import write
+from flatmetric.localizers.registry import localize, participant
 from flatmetric.simulation.datasets import Dataset
 from flatmetric.simulation.movie import images, molecules
 from flatmetric.stacks import open_stack, write_stack

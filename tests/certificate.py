@@ -8,8 +8,9 @@ from functools import partial
 import numpy as np
 
 import flatmetric as fm
-from flatmetric import arguments, transport
 from flatmetric._core import Method
+from flatmetric._validation import point_sets
+from flatmetric.transport.flat_metric import solve_exactly
 from tests.problems import Problem
 
 ROUNDING = 1e-12
@@ -28,11 +29,9 @@ def solve(problem: Problem, **options: object) -> fm.FlatResult:
 
 def solve_by_each_method(problem: Problem) -> list[fm.FlatResult]:
     """The answers of each of the core's methods by itself, and of the rule that chooses between them."""
-    truth, pred = arguments.point_sets(
-        problem.truth, problem.pred, problem.truth_weights, problem.pred_weights, None, None, None
-    )
+    truth, pred = point_sets(problem.truth, problem.pred, problem.truth_weights, problem.pred_weights, None, None, None)
     return [
-        transport.solve_exactly(truth, pred, problem.lam, threads=1, core_method=method)
+        solve_exactly(truth, pred, problem.lam, threads=1, core_method=method)
         for method in (Method.automatic, Method.shortest_paths, Method.simplex)
     ]
 

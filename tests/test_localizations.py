@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -40,21 +41,12 @@ def test_pandas_there_and_back() -> None:
     pd.testing.assert_frame_equal(fm.Localizations.from_table(table().to_pandas()).to_pandas(), pd.DataFrame(COLUMNS))
 
 
-def test_views_and_their_traces() -> None:
+def test_rows_are_selected_by_mask_and_by_index() -> None:
     t = table()
-    assert t.crop(x=(10, 20)).x.tolist() == [10, 20]
-    assert t.crop(y=(6, 6), z=(0, 5)).x.tolist() == [20]
-    assert t.frame_range(2, 8).frame.tolist() == [2, 2]
-    assert t.frame_range(last=1).frame.tolist() == [1]
-    assert t.photon_range(200, 300).photons.tolist() == [200, 300]  # type: ignore[union-attr]
-    assert t.in_2d().z is None and t.in_3d() is t
-    assert t.points(3).shape == (4, 3) and t.points(2)[1].tolist() == [10, 5]
-    cropped = t.crop(x=(10, 20)).frame_range(1, 2)
-    assert cropped.provenance.conversions == (
-        "cropped to x 10 to 20 nm: 2 of 4 rows left out",
-        "frames 1 to 2: 0 of 2 rows left out",
-    )
-    assert cropped.id is not None and cropped.id.tolist() == [7, 8]
+    masked = t.select((t.x >= 10) & (t.x <= 20))
+    assert masked.x.tolist() == [10, 20] and masked.id is not None and masked.id.tolist() == [7, 8]
+    assert t.select([2, 0]).x.tolist() == [t.x[2], t.x[0]] and masked.provenance is t.provenance
+    assert t.in_3d() is t and t.points(3).shape == (4, 3) and t.points(2)[1].tolist() == [10, 5]
 
 
 @pytest.mark.parametrize(
@@ -87,12 +79,10 @@ def test_bad_tables() -> None:
 
 
 def test_what_is_missing_is_said() -> None:
-    flat = table().in_2d()
-    for asked in (lambda: flat.points(3), flat.in_3d, lambda: flat.crop(z=(0, 1))):
+    flat = dataclasses.replace(table(), z=None)
+    for asked in (lambda: flat.points(3), flat.in_3d):
         with pytest.raises(fm.InputError, match="has no z"):
             asked()
-    with pytest.raises(fm.InputError, match="no photons to limit"):
-        fm.Localizations.from_table({"frame": [1], "x": [1.0], "y": [1.0]}).photon_range(5)
     with pytest.raises(fm.InputError, match="dim is 4"):
         flat.points(4)
 

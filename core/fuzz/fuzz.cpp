@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "frames.hpp"
+#include "frames/solve.hpp"
 
 using namespace flatmetric;
 

@@ -8,7 +8,7 @@
 #include <random>
 #include <string>
 
-#include "number_table.hpp"
+#include "text/number_table.hpp"
 
 using namespace flatmetric;
 

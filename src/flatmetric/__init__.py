@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 from flatmetric.version import __version__
 
 if TYPE_CHECKING:
-    from flatmetric.curve import FlatCurve, flat_curve
     from flatmetric.errors import InputError, ReadWarning
-    from flatmetric.formats import read
+    from flatmetric.formats.read import read
     from flatmetric.localizations import Localizations, Provenance
-    from flatmetric.protocol import Protocol
-    from flatmetric.result import FlatResult, FrameParts, Pairs
-    from flatmetric.scoring import Score, score
-    from flatmetric.transport import flat_metric
+    from flatmetric.matching.protocol import Protocol
+    from flatmetric.scoring.score import Score, score
+    from flatmetric.transport.curve import FlatCurve, flat_curve
+    from flatmetric.transport.flat_metric import flat_metric
+    from flatmetric.transport.result import FlatResult, FrameParts, Pairs
 
 __all__ = [
     "FlatCurve",
@@ -33,23 +33,23 @@ __all__ = [
     "score",
 ]
 
-# Where each name lives: it is loaded when it is first asked for, and what nobody asks for costs nothing.
-_HOMES = {
-    "curve": ("FlatCurve", "flat_curve"),
+# The module of each name, which is loaded when the name is first used.
+_MODULES = {
     "errors": ("InputError", "ReadWarning"),
-    "formats": ("read",),
+    "formats.read": ("read",),
     "localizations": ("Localizations", "Provenance"),
-    "protocol": ("Protocol",),
-    "result": ("FlatResult", "FrameParts", "Pairs"),
-    "scoring": ("Score", "score"),
-    "transport": ("flat_metric",),
+    "matching.protocol": ("Protocol",),
+    "scoring.score": ("Score", "score"),
+    "transport.curve": ("FlatCurve", "flat_curve"),
+    "transport.flat_metric": ("flat_metric",),
+    "transport.result": ("FlatResult", "FrameParts", "Pairs"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    for home, names in _HOMES.items():
+    for module, names in _MODULES.items():
         if name in names:
-            value = getattr(import_module(f"flatmetric.{home}"), name)
+            value = getattr(import_module(f"flatmetric.{module}"), name)
             globals()[name] = value
             return value
     raise AttributeError(f"module 'flatmetric' has no attribute {name!r}")

@@ -73,6 +73,52 @@ class NumberTable:
     @property
     def skipped(self) -> dict[FaultKind, int]: ...
 
+class UnequalMassesError(ValueError):
+    """An infinite lam, and a frame whose masses differ; `args` are the frame, its true and its predicted mass."""
+
+class BeyondLimitError(ValueError):
+    """A coordinate is not finite, or larger than LARGEST."""
+
+class FrameSolutions:
+    frame: npt.NDArray[np.int64]
+    n_truth: npt.NDArray[np.int64]
+    n_pred: npt.NDArray[np.int64]
+    displaced: npt.NDArray[np.float64]
+    missed: npt.NDArray[np.float64]
+    false: npt.NDArray[np.float64]
+    lower_bound: npt.NDArray[np.float64]
+
+class Solution:
+    displaced: float
+    missed: float
+    false: float
+    lower_bound: float
+    by_simplex: bool
+    pair_truth: npt.NDArray[np.int64]
+    pair_pred: npt.NDArray[np.int64]
+    pair_mass: npt.NDArray[np.float64] | None
+    pair_distance: npt.NDArray[np.float64]
+    truth_potential: npt.NDArray[np.float64]
+    pred_potential: npt.NDArray[np.float64]
+    frames: FrameSolutions | None
+
+class Matches:
+    truth: npt.NDArray[np.int64]
+    pred: npt.NDArray[np.int64]
+    distance: npt.NDArray[np.float64]
+
+class Curve:
+    slope_at_zero: float
+    breakpoint: npt.NDArray[np.float64]
+    change: npt.NDArray[np.float64]
+
+class NearestSums:
+    frame: npt.NDArray[np.int64]
+    truth_count: npt.NDArray[np.int64]
+    pred_count: npt.NDArray[np.int64]
+    truth: npt.NDArray[np.float64]
+    pred: npt.NDArray[np.float64]
+
 def solve(
     truth: npt.NDArray[np.float64],
     pred: npt.NDArray[np.float64],
@@ -84,7 +130,7 @@ def solve(
     divisor: float,
     method: Method,
     threads: int,
-) -> dict[str, Any]: ...
+) -> Solution: ...
 def match(
     truth: npt.NDArray[np.float64],
     pred: npt.NDArray[np.float64],
@@ -96,20 +142,14 @@ def match(
     power: float,
     price: float,
     threads: int,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]: ...
+) -> Matches: ...
 def nearest(
     truth: npt.NDArray[np.float64],
     pred: npt.NDArray[np.float64],
     truth_frame: npt.NDArray[np.int64] | None,
     pred_frame: npt.NDArray[np.int64] | None,
     threads: int,
-) -> tuple[
-    npt.NDArray[np.int64],
-    npt.NDArray[np.int64],
-    npt.NDArray[np.int64],
-    npt.NDArray[np.float64],
-    npt.NDArray[np.float64],
-]: ...
+) -> NearestSums: ...
 def follow_lam(
     truth: npt.NDArray[np.float64],
     pred: npt.NDArray[np.float64],
@@ -119,4 +159,4 @@ def follow_lam(
     pred_frame: npt.NDArray[np.int64] | None,
     lam_max: float,
     threads: int,
-) -> tuple[float, npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
+) -> Curve: ...

@@ -1,4 +1,4 @@
-"""What goes wrong outside this package: one sentence that names the thing, what was found and how to mend it."""
+"""Errors and warnings about input: one sentence that names the thing, what is wrong with it and how to fix it."""
 
 from __future__ import annotations
 

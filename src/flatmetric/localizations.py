@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from flatmetric import _core
-from flatmetric.arguments import refuse_masked, thread_count
+from flatmetric._arrays import FloatArray, IntArray
+from flatmetric._core import all_within, table_of
+from flatmetric._validation import check_unmasked, thread_count
 from flatmetric.errors import InputError
-from flatmetric.result import FloatArray, IntArray
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +22,7 @@ NUMBER_COLUMNS = ("x", "y", "z", "photons", "sigma", "uncertainty", "background"
 WHOLE_COLUMNS = ("frame", "id", "channel")
 COLUMNS = ("frame", *NUMBER_COLUMNS, "id", "channel")
 _REQUIRED = ("frame", "x", "y")
-# Programs leave these out for single molecules, so a gap there says nothing against the row.
+# Programs leave these out for single molecules: a gap does not make the row a bad one.
 MAY_HAVE_GAPS = ("sigma", "uncertainty", "background")
 
 
@@ -74,7 +74,7 @@ class Localizations:
     >>> t = Localizations(frame=[1, 1, 2], x=[10.0, 500.0, 20.0], y=[0.0, 5.0, 7.0], photons=[900, 1500, 1200])
     >>> len(t), t.z is None, t.extent["x"]
     (3, True, (10.0, 500.0))
-    >>> t.crop(x=(0, 100)).frame
+    >>> t.select(t.x < 100).frame
     array([1, 2])
     """
 
@@ -124,9 +124,7 @@ class Localizations:
         wanted = dict(zip(COLUMNS, COLUMNS, strict=True)) | dict(columns or {})
         for name in wanted:
             if name not in COLUMNS:
-                raise InputError(
-                    f"columns names {name!r}, which a table of localizations has not; use {_listed(COLUMNS)}"
-                )
+                raise InputError(f"columns names {name!r}, which is no column of localizations; use {_listed(COLUMNS)}")
         for name in _REQUIRED:
             if wanted[name] not in names:
                 raise InputError(
@@ -136,13 +134,13 @@ class Localizations:
         for name, theirs in (columns or {}).items():
             if theirs not in names:
                 raise InputError(f"the table has no column {theirs!r} for {name} but {_listed(names)}")
-        found: dict[str, Any] = {
-            # Columns of a dict as they are, so that masks are seen.
+        given: dict[str, Any] = {
+            # Columns of a dict are passed on as they are, so that masks are noticed.
             name: table[theirs] if isinstance(table, Mapping) else np.asarray(table[theirs])
             for name, theirs in wanted.items()
             if theirs in names
         }
-        return cls(**found)
+        return cls(**given)
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -162,8 +160,8 @@ class Localizations:
         """
         return {name: getattr(self, name) for name in COLUMNS if getattr(self, name) is not None}
 
-    def points(self, dim: int) -> FloatArray:
-        """Positions in nm as a read-only (rows, dim) array, `dim` 2 or 3.
+    def points(self, dim: int, threads: int | None = None) -> FloatArray:
+        """Positions in nm as a read-only (rows, dim) array, `dim` 2 or 3, made once by `threads` threads.
 
         Examples
         --------
@@ -174,7 +172,7 @@ class Localizations:
             raise InputError(f"dim is {dim!r}; give 2 or 3")
         if dim not in self._points:
             axes = [self.x, self.y] if dim == 2 else [self.x, self.y, self._depth()]
-            points = _core.table_of(axes, thread_count(None))
+            points = table_of(axes, thread_count(threads))
             points.setflags(write=False)
             self._points[dim] = points
         return self._points[dim]
@@ -191,8 +189,8 @@ class Localizations:
         axes = {"x": self.x, "y": self.y} | ({} if self.z is None else {"z": self.z})
         return {name: (float(axis.min()), float(axis.max())) for name, axis in axes.items() if len(axis)}
 
-    def select(self, rows: npt.ArrayLike, reason: str | None = None) -> Localizations:
-        """The rows of a mask or an index array; a `reason` is written into the provenance with the rows it cost.
+    def select(self, rows: npt.ArrayLike) -> Localizations:
+        """The rows of a mask or an index array, as a table of their own.
 
         Examples
         --------
@@ -200,74 +198,12 @@ class Localizations:
         array([9.])
         """
         picked = np.asarray(rows)
-        kept = {name: column[picked] for name, column in self.columns().items()}
-        provenance = self.provenance
-        if reason is not None:
-            note = f"{reason}: {len(self) - len(kept['frame'])} of {len(self)} rows left out"
-            provenance = dataclasses.replace(provenance, conversions=(*provenance.conversions, note))
-        return Localizations(**kept, provenance=provenance)
-
-    def crop(
-        self,
-        *,
-        x: tuple[float, float] | None = None,
-        y: tuple[float, float] | None = None,
-        z: tuple[float, float] | None = None,
-    ) -> Localizations:
-        """Rows whose position lies within the given limits in nm, both ends included.
-
-        Examples
-        --------
-        >>> len(Localizations(frame=[1, 2], x=[3.0, 9.0], y=[4.0, 4.0]).crop(x=(3, 5), y=(0, 10)))
-        1
-        """
-        inside = np.ones(len(self), dtype=bool)
-        said = []
-        for name, limits in (("x", x), ("y", y), ("z", z)):
-            if limits is None:
-                continue
-            axis = self._depth() if name == "z" else getattr(self, name)
-            inside &= (axis >= limits[0]) & (axis <= limits[1])
-            said.append(f"{name} {limits[0]:g} to {limits[1]:g} nm")
-        return self.select(inside, f"cropped to {', '.join(said)}") if said else self
-
-    def frame_range(self, first: int | None = None, last: int | None = None) -> Localizations:
-        """Rows of the frames `first` to `last`, both included.
-
-        Examples
-        --------
-        >>> Localizations(frame=[1, 2, 3], x=[3.0, 9.0, 5.0], y=[4.0, 4.0, 4.0]).frame_range(2).frame
-        array([2, 3])
-        """
-        low = -(2**63) if first is None else first
-        high = 2**63 - 1 if last is None else last
-        said = f"frames {'from the first' if first is None else first} to {'the last' if last is None else last}"
-        return self.select((self.frame >= low) & (self.frame <= high), said)
-
-    def photon_range(self, low: float = -np.inf, high: float = np.inf) -> Localizations:
-        """Rows with `low` to `high` photons, both included.
-
-        Examples
-        --------
-        >>> len(Localizations(frame=[1, 2], x=[3.0, 9.0], y=[4.0, 4.0], photons=[100, 900]).photon_range(500))
-        1
-        """
-        if self.photons is None:
-            raise InputError("there are no photons to limit; leave the photon limits out")
-        return self.select((self.photons >= low) & (self.photons <= high), f"photons {low:g} to {high:g}")
-
-    def in_2d(self) -> Localizations:
-        """The same rows without z.
-
-        Examples
-        --------
-        >>> Localizations(frame=[1], x=[3.0], y=[4.0], z=[9.0]).in_2d().z is None
-        True
-        """
-        return dataclasses.replace(self, z=None)
+        return Localizations(
+            **{name: column[picked] for name, column in self.columns().items()}, provenance=self.provenance
+        )
 
     def in_3d(self) -> Localizations:
-        """The same rows; an error where z is missing.
+        """The table itself; an error if it has no z.
 
         Examples
         --------
@@ -314,7 +250,7 @@ def _column_names(table: Any) -> list[str]:
 
 
 def _one_dimensional(value: Any, name: str) -> npt.NDArray[Any]:
-    refuse_masked(value, name)
+    check_unmasked(value, name)
     try:
         array = np.asarray(value)
     except ValueError as error:
@@ -330,9 +266,9 @@ def _numbers(value: Any, name: str) -> FloatArray:
     column = np.ascontiguousarray(_one_dimensional(value, name), dtype=np.float64)
     if name in MAY_HAVE_GAPS:
         return column
-    if not _core.all_within(column[:, None], np.finfo(np.float64).max):
+    if not all_within(column[:, None], np.finfo(np.float64).max):
         at = int(np.argmin(np.isfinite(column)))
-        raise InputError(f"row {at + 1} of {name} is {column[at]}; drop that row or mend it")
+        raise InputError(f"row {at + 1} of {name} is {column[at]}; drop or fix that row")
     return column
 
 
@@ -343,8 +279,8 @@ def _whole(value: Any, name: str) -> IntArray:
             whole = array == np.floor(array)
         if not whole.all():
             at = int(np.argmin(whole))
-            raise InputError(f"row {at + 1} of {name} is {array[at]}, not a whole number; mend or drop that row")
+            raise InputError(f"row {at + 1} of {name} is {array[at]}, not a whole number; fix or drop that row")
     if array.size > 0 and (array.max() > 2**53 or array.min() < -(2**53)):
         at = int(np.argmax(np.abs(array.astype(np.float64))))
-        raise InputError(f"row {at + 1} of {name} is {array[at]}, which is too large; mend or drop that row")
+        raise InputError(f"row {at + 1} of {name} is {array[at]}, which is too large; fix or drop that row")
     return np.ascontiguousarray(array, dtype=np.int64)

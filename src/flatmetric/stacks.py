@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from flatmetric._files import whole_file
 from flatmetric.errors import InputError
-from flatmetric.output import whole_file
 from flatmetric.version import __version__
 
 Image = npt.NDArray[np.uint16]

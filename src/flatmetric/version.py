@@ -1,3 +1,3 @@
-"""The version, written here so that to know it costs nothing."""
+"""The version, in a module that imports nothing."""
 
 __version__ = "0.1.0"

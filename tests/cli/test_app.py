@@ -1,15 +1,10 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import flatmetric as fm
-from flatmetric.cli.budget import error_budget
-
-
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "flatmetric", *words], capture_output=True, text=True, check=False)
+from flatmetric.cli.text import error_budget
+from tests.scenes import run
 
 
 def test_demo_scores_compares_and_writes_a_page(tmp_path: Path) -> None:
@@ -27,7 +22,7 @@ def test_version() -> None:
 def test_a_wrong_command_line_is_one_sentence_and_exit_code_2() -> None:
     for words, sentence in (
         (("demoo",), "flatmetric: No such command 'demoo'."),
-        (("demo", "--lambda"), "flatmetric: No such option: --lambda"),
+        (("demo", "--lambda"), "flatmetric: No such option '--lambda'."),
         (("demo", "extra"), "flatmetric: Got unexpected extra argument"),
     ):
         out = run(*words)
@@ -43,5 +38,5 @@ def test_no_command_shows_the_help() -> None:
 
 
 def test_the_budget_of_a_perfect_result() -> None:
-    text = error_budget(fm.flat_metric([[0, 0]], [[0, 0]], lam=125))
+    text = error_budget(0.0, 0.0, 0.0, 0.0)
     assert text.endswith("Every molecule was found where it is.")

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_files import run
-from tests.test_check import world
+from tests.scenes import run, world
 
 
 @pytest.fixture

@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.cli.test_files import run
 from tests.cli.test_score import SCHEMA
-from tests.test_statistics import draw
+from tests.scenes import draw, run
 
 
 @pytest.fixture
@@ -59,7 +58,7 @@ def test_score_with_intervals_and_curve(files: list[Path]) -> None:
     ("words", "sentence"),
     [
         (("truth.csv", "good.csv"), "one result can't be compared; give two or more"),
-        (("truth.csv", "good.csv", "good.csv"), "two programs have the same name"),
+        (("truth.csv", "good.csv", "good.csv"), "good.csv: is given twice; give each result once"),
         (("truth.csv", "good.csv", "poor.csv", "--ci", "0"), "confidence level is 0"),
         (("truth.csv", "good.csv", "missing.csv"), "missing.csv: there is no such file"),
         (("truth.csv", "good.csv", "poor.csv", "--photon-quantile", "0.5"), "no photons for a photon threshold"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -14,11 +13,7 @@ import pytest
 
 import flatmetric as fm
 from tests.formats import samples
-
-
-def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "flatmetric", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+from tests.scenes import run
 
 
 @pytest.fixture
@@ -78,7 +73,7 @@ def test_nothing_looks_wrong_in_a_good_file(tmp_path: Path) -> None:
         (("convert", "r.csv", "r.csv"), "r.csv: is an input"),
         (("convert", "r.csv", "out.xyz"), "its suffix does not say which format"),
         (("convert", "r.csv", "out.csv", "--to", "nikon"), "'nikon' is read but not written"),
-        (("convert", "r.csv", "out.csv", "--to", "word"), "'word' is no format"),
+        (("convert", "r.csv", "out.csv", "--to", "word"), "'word' is not a format"),
         (("convert", "r.csv", "out.hdf5"), "the pixel size is not known; give --pixel-size"),
         (("convert", "bad.csv", "out.csv"), "bad.csv: row 2, column 2, is 'x', not a number"),
     ],
@@ -136,7 +131,7 @@ def full_table() -> fm.Localizations:
 def test_round_trips_lose_only_what_the_target_cannot_hold(
     suffix: str, to: str, lost: set[str], tmp_path: Path
 ) -> None:
-    from flatmetric.formats.writing import write
+    from flatmetric.formats.write import write
 
     table = full_table()
     start, there, back = tmp_path / "start.parquet", tmp_path / f"there{suffix}", tmp_path / "back.parquet"
@@ -172,14 +167,15 @@ def test_skipping_bad_rows_on_request(tmp_path: Path) -> None:
 
 
 def test_progress_only_on_a_terminal(thunderstorm: Path, monkeypatch: Any, capsys: Any) -> None:
-    from flatmetric.cli import progress, reading
+    from flatmetric.cli import progress
+    from flatmetric.formats.conversion import ReadOptions
 
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setattr(progress, "_PATIENCE_S", -1.0)
-    reading.read_with_progress(thunderstorm, reading.options_from_flags())
+    progress.read_with_progress(thunderstorm, ReadOptions())
     assert "reading t.csv [####" in capsys.readouterr().err
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
-    reading.read_with_progress(thunderstorm, reading.options_from_flags())
+    progress.read_with_progress(thunderstorm, ReadOptions())
     assert capsys.readouterr().err == ""
 
 

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +16,9 @@ import pytest
 from scipy import stats
 
 import flatmetric as fm
-from flatmetric.leaderboard import METRICS, correlations, entry_of, rank
-from tests.cli.test_files import run
-from tests.test_statistics import draw
+from flatmetric.metrics.table import LEADERBOARD
+from flatmetric.statistics.ranking import correlations, entry_of, rank
+from tests.scenes import draw, run, wait_until
 
 PROGRAMS = {"good": (0.95, 10.0), "fair": (0.8, 30.0), "poor": (0.5, 60.0)}
 
@@ -47,7 +46,7 @@ def test_programs_are_ranked_in_each_data_set_and_overall(folder: Path) -> None:
     assert [s["program"] for s in content["overall"]] == ["good", "fair", "poor"]
     assert all([s["program"] for s in places] == ["good", "fair", "poor"] for places in content["datasets"].values())
     assert content["overall"][0]["rank_interval"] == [1, 1]
-    assert len(content["correlations"]) == 3 * len(METRICS) * (len(METRICS) - 1) // 2
+    assert len(content["correlations"]) == 3 * len(LEADERBOARD) * (len(LEADERBOARD) - 1) // 2
     assert "| 1 | 1 to 1 | good |" in (folder / "leaderboard" / "leaderboard.md").read_text()
 
 
@@ -82,10 +81,7 @@ def test_a_kill_leaves_the_store_whole(folder: Path) -> None:
         [sys.executable, "-m", "flatmetric", "leaderboard", str(folder)], stdout=subprocess.DEVNULL
     )
     store = folder / "leaderboard" / "store"
-    for _ in range(400):
-        if store.is_dir() and any(store.iterdir()):
-            break
-        time.sleep(0.005)
+    wait_until(lambda: store.is_dir() and any(store.iterdir()), "the first score is stored")
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     for path in store.glob("[0-9a-f]*.json"):

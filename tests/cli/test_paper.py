@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_files import run
+from tests.scenes import run
 
 DOCS = Path(__file__).parent.parent.parent / "docs" / "paper.md"
 SMALL = ("--steps", "4", "--trials", "3", "--points", "12")

@@ -14,7 +14,7 @@ import tifffile
 import flatmetric as fm
 from flatmetric.simulation.datasets import named
 from flatmetric.simulation.movie import molecules
-from tests.cli.test_files import run
+from tests.scenes import run
 
 
 @pytest.fixture(scope="module")
@@ -146,24 +146,19 @@ def test_wrong_options_of_simulate_are_one_sentence(tmp_path: Path, arguments: t
     assert out.returncode == 2 and out.stderr.count("\n") == 1 and sentence in out.stderr
 
 
-def test_20_000_frames_take_less_than_two_minutes_and_a_gigabyte(tmp_path: Path) -> None:
-    """Time and memory of a tenth of the frames, and of a fortieth: neither may grow faster than the frames."""
-    seconds, peaks = [], []
+def test_memory_does_not_grow_with_the_frames(tmp_path: Path) -> None:
+    peaks = []
     for frames in ("500", "2000"):
         arguments = ["flatmetric", "simulate", "--dataset", "MT1.N1.LD", "--frames", frames, "--out", str(tmp_path)]
         script = (
-            "import re, sys, time; start = time.monotonic()\n"
+            "import re, sys\n"
             "from flatmetric.cli import main\n"
             f"sys.argv = {arguments!r}\n"
             "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
-            "peak = re.search(r'VmHWM:\\s+(\\d+) kB', open('/proc/self/status').read())\n"
-            "print(time.monotonic() - start, int(peak[1]) / 1000)"
+            "print(re.search(r'VmHWM:\\s+(\\d+) kB', open('/proc/self/status').read())[1])"
         )
         out = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout
-        spent, peak = map(float, out.split()[-2:])
-        seconds.append(spent)
-        peaks.append(peak)
-    assert 10 * seconds[1] < 120
+        peaks.append(int(out.split()[-1]) / 1000)
     assert peaks[1] < 300 and peaks[1] - peaks[0] < 30  # MB; the frames of 2000 would be 16 MB as counts, 65 as photons
 
 

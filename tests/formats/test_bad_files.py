@@ -140,7 +140,7 @@ BAD = {
     "1e400": (content(HEADER + "1,2,3,4,1e400\n"), "row 2, column 5 .photons., is '1e400', too large"),
     "empty cell": (content(HEADER + "1,,3,4,5\n"), "row 2, column 2 .x., is empty"),
     "half frames": (content(HEADER + "1.5,2,3,4,5\n"), "row 2, column 1 .frame., is '1.5', not a whole number"),
-    "headerless of six": (content("1,2,3,4,5,6\n"), "6 columns and no header; .*--columns"),
+    "headerless of six": (content("1,2,3,4,5,6\n"), "6 columns and no header; .*columns="),
     "no x": (content("frame,a,b\n1,2,3\n"), "its header has frame, a, b"),
     "one long line": (content("frame,x,y\n" + "1" * 2_000_000), "longer than a megabyte"),
     "binary noise": (content(bytes(range(256)) * 10), "neither a text table nor a known binary"),

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import flatmetric as fm
-from flatmetric import _core
-from flatmetric.metrics.gospa import assign, frame_pairs, gospa_and_ospa
+from flatmetric._core import follow_lam, match, nearest
+from flatmetric.matching.matcher import assign_frames
+from flatmetric.metrics.base import Settings, Sums, evaluate
+from flatmetric.metrics.gospa import Gospa, Ospa, frame_pairs, frame_values
 from flatmetric.metrics.images import SIGMA, VOXEL, frc, image_score, render, snr
-from flatmetric.metrics.rmsmd import rmsmd
-from flatmetric.metrics.value import Undefined
 
 
 def table(points: Any, frame: Any = 1) -> fm.Localizations:
@@ -31,7 +31,7 @@ GDSC = (
 
 
 def test_published_rmsmd() -> None:
-    found = rmsmd(table(GDSC[0]), table(GDSC[1]), dim=2)
+    found = fm.score(table(GDSC[0]), table(GDSC[1]), protocol=fm.Protocol(dim=2)).rmsmd
     assert found.whole_set == found.per_frame == pytest.approx(math.sqrt(40740))
 
 
@@ -39,7 +39,7 @@ def test_rmsmd_by_brute_force() -> None:
     rng = np.random.default_rng(0)
     truth, pred = rng.uniform(0, 100, (40, 3)), rng.uniform(0, 100, (30, 3))
     ft, fp = rng.integers(1, 5, 40), rng.integers(2, 6, 30)
-    found = rmsmd(table(truth, ft), table(pred, fp), dim=3)
+    found = fm.score(table(truth, ft), table(pred, fp), protocol=fm.Protocol(dim=3)).rmsmd
     far = np.linalg.norm(truth[:, None] - pred, axis=2) ** 2
     apart = np.where(ft[:, None] == fp, far, np.inf)
     there, back = apart.min(axis=1), apart.min(axis=0)
@@ -51,7 +51,9 @@ def test_rmsmd_by_brute_force() -> None:
 
 
 def test_rmsmd_of_nobody_is_undefined() -> None:
-    assert isinstance(rmsmd(table([(0, 0)]), table([]), dim=2).whole_set, Undefined)
+    score = fm.score(table([(0, 0)]), table([]), protocol=fm.Protocol(dim=2))
+    assert score.rmsmd.whole_set is None and score.rmsmd.per_frame is None
+    assert score.undefined()["rmsmd.whole_set"] == "no point has another on the other side"
 
 
 SHAPES = ["uniform", "apart", "lattice", "flat", "outlier", "clustered", "one place"]
@@ -79,18 +81,19 @@ def test_nearest_neighbours_of_every_shape(dim: int, shape: str, n: int) -> None
     elif shape == "one place":
         a[:] = b[:] = 5
     for threads in (1, 2):
-        frame, n_there, n_back, there, back = _core.nearest(a, b, None, None, threads)
-        assert (frame.tolist(), n_there.tolist(), n_back.tolist()) == ([0], [len(a)], [len(b)])
-        np.testing.assert_allclose(there, [(KDTree(b).query(a)[0] ** 2).sum()], rtol=1e-12)
-        np.testing.assert_allclose(back, [(KDTree(a).query(b)[0] ** 2).sum()], rtol=1e-12)
+        sums = nearest(a, b, None, None, threads)
+        counts = sums.truth_count.tolist(), sums.pred_count.tolist()
+        assert (sums.frame.tolist(), *counts) == ([0], [len(a)], [len(b)])
+        np.testing.assert_allclose(sums.truth, [(KDTree(b).query(a)[0] ** 2).sum()], rtol=1e-12)
+        np.testing.assert_allclose(sums.pred, [(KDTree(a).query(b)[0] ** 2).sum()], rtol=1e-12)
 
 
 def test_frames_on_one_side_only_are_refused() -> None:
     points, frames = np.zeros((3, 2)), np.ones(3, dtype=np.int64)
     for call in (
-        lambda: _core.nearest(points, points, frames, None, 1),
-        lambda: _core.match(points, points, None, frames, 1.0, 1.0, True, 1.0, 1.0, 1),
-        lambda: _core.follow_lam(points, points, None, None, frames, None, 1.0, 1),
+        lambda: nearest(points, points, frames, None, 1),
+        lambda: match(points, points, None, frames, 1.0, 1.0, True, 1.0, 1.0, 1),
+        lambda: follow_lam(points, points, None, None, frames, None, 1.0, 1),
     ):
         with pytest.raises(ValueError, match="frames on both sides or on none"):
             call()
@@ -126,9 +129,13 @@ def test_gospa_and_ospa_by_brute_force(p: float) -> None:
     for n, m in [(0, 3), (3, 0), (1, 1), (3, 5), (5, 4), (6, 6)]:
         truth, pred = rng.uniform(0, 10, (n, 2)), rng.uniform(0, 10, (m, 2))
         c = 4.0
-        pairs = assign(table(truth), table(pred), dim=2, p=p, c=c)
+        pairs = assign_frames(table(truth), table(pred), dim=2, p=p, c=c)
         frames = frame_pairs(np.array([n]), np.array([m]), np.zeros(len(pairs), dtype=int), pairs.distance, p=p)
-        gospa, ospa = gospa_and_ospa(frames, p=p, c=c)
+        own = frame_values(frames, p=p, c=c)
+        columns = {"n_truth": n, "n_pred": m, "pairs": len(pairs), "moved": frames.moved[0], "frames": 1}
+        columns |= {"own_gospa": own[0][0], "own_ospa": own[1][0]}
+        sums = Sums.from_columns(columns, Settings(dim=2, gospa_p=p, gospa_c=c))
+        (gospa, _), (ospa, _) = evaluate(Gospa, sums), evaluate(Ospa, sums)
         gospa_p, ospa_p = brute_force(truth, pred, p, c)
         assert gospa.value**p == pytest.approx(gospa_p)
         assert gospa.frame_mean == pytest.approx(gospa.value)
@@ -177,7 +184,7 @@ def test_snr_in_closed_form() -> None:
     shift = 6.0
     score = image_score(table([(3205.0, 3205.0)]), table([(3205.0 + shift, 3205.0)]), fov=(6400, 6400), dim=2)
     expected = -10 * math.log10(2 - 2 * math.exp(-(shift**2) / (4 * SIGMA**2)))
-    assert score.snr_xy == pytest.approx(expected, abs=0.03)
+    assert score["snr_xy"] == pytest.approx(expected, abs=0.03)
 
 
 def test_the_volume_in_slabs_is_the_volume() -> None:
@@ -186,11 +193,11 @@ def test_the_volume_in_slabs_is_the_volume() -> None:
     pred = truth + rng.normal(0, 8, truth.shape)
     score = image_score(table(truth), table(pred), fov=(400, 300), dim=3)
     volumes = [render(points + np.array([0, 0, 750.0]), (40, 30, 150)) for points in (truth, pred)]
-    assert score.snr_xyz == pytest.approx(snr(*volumes))
+    assert score["snr_xyz"] == pytest.approx(snr(*volumes))
     for name, axis in (("xy", 2), ("xz", 1), ("yz", 0)):
         images = [volume.sum(axis=axis) for volume in volumes]
-        assert getattr(score, f"snr_{name}") == pytest.approx(snr(*images))
-        assert getattr(score, f"frc_{name}") == pytest.approx(frc(*images))
+        assert score[f"snr_{name}"] == pytest.approx(snr(*images))
+        assert score[f"frc_{name}"] == pytest.approx(frc(*images))
 
 
 def test_frc_grows_with_the_error_and_ends_at_the_voxels() -> None:
@@ -207,4 +214,4 @@ def test_frc_grows_with_the_error_and_ends_at_the_voxels() -> None:
 
 def test_empty_images_are_undefined() -> None:
     score = image_score(table([(5.0, 5.0)]), table([]), fov=(100, 100), dim=2)
-    assert isinstance(score.frc_xy, Undefined)
+    assert score["frc_xy"] == "an image is empty"

@@ -95,9 +95,10 @@ def test_the_same_seed_gives_the_same_numbers() -> None:
     assert (first.flat_metric[1:] != other.flat_metric[1:]).any()
 
 
-def test_all_problems_take_at_most_a_two_thousandth_of_the_dense_programs_time(paper: Surfaces) -> None:
-    seconds = dense_lp_seconds(paper.settings)
-    assert seconds is not None and seconds >= 2000 * paper.solve_seconds
+def test_the_dense_program_is_timed_on_a_sample_unless_it_is_too_large() -> None:
+    seconds = dense_lp_seconds(Settings(points=10, steps=2, trials=2))
+    assert seconds is not None and seconds > 0
+    assert dense_lp_seconds(Settings(points=1000, steps=2, trials=2)) is None
 
 
 def test_errors_fill_the_disk_uniformly() -> None:

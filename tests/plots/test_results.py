@@ -8,9 +8,6 @@ import numpy as np
 import pytest
 
 import flatmetric as fm
-from flatmetric.explanations import by, matched_errors, per_frame
-from flatmetric.leaderboard import Standing
-from flatmetric.metrics.value import Undefined
 from flatmetric.plots.bins import scores_by
 from flatmetric.plots.error_budget import error_budget
 from flatmetric.plots.errors import error_histogram, error_scatter
@@ -20,7 +17,9 @@ from flatmetric.plots.rendering import rendering
 from flatmetric.plots.standings import standings
 from flatmetric.plots.style import house_style, new_figure
 from flatmetric.plots.transport_map import frame_map
-from tests.test_statistics import draw
+from flatmetric.scoring.breakdown import per_frame, score_in_bins
+from flatmetric.statistics.ranking import Standing
+from tests.scenes import draw
 
 NOTHING = {"frame": np.empty(0, dtype=np.int64), "x": np.empty(0), "y": np.empty(0)}
 
@@ -40,11 +39,11 @@ def score() -> fm.Score:
 
 @pytest.fixture(scope="module")
 def empty(score: fm.Score) -> fm.Score:
-    return fm.score(score.compared.truth, NOTHING)
+    return fm.score(score.matched.truth, NOTHING)
 
 
-def number(value: float | Undefined) -> float:
-    assert not isinstance(value, Undefined)
+def number(value: float | None) -> float:
+    assert value is not None
     return value
 
 
@@ -60,7 +59,7 @@ def test_the_budget_has_the_parts_as_lengths(score: fm.Score) -> None:
 def test_the_scatter_tells_bias_and_rmse(score: fm.Score) -> None:
     axes = error_scatter(axes_of(), score)
     offsets = np.asarray(axes.collections[0].get_offsets())
-    np.testing.assert_allclose(offsets, matched_errors(score)[:, :2])
+    np.testing.assert_allclose(offsets, score.matched.errors[:, :2])
     assert f"RMSE {number(score.challenge.rmse_xy):.1f} nm" in axes.get_title()
 
 
@@ -72,7 +71,7 @@ def test_many_errors_are_a_density() -> None:
 
 def test_the_histogram_counts_every_match(score: fm.Score) -> None:
     axes = error_histogram(axes_of(), score, 0)
-    assert sum(bar.get_height() for bar in cast(Any, axes.patches)) == len(matched_errors(score))
+    assert sum(bar.get_height() for bar in cast(Any, axes.patches)) == len(score.matched.errors)
     assert f"bias {number(score.challenge.bias_x):+.1f} nm" in axes.get_title()
 
 
@@ -88,7 +87,7 @@ def test_curves_have_their_crossings_marked() -> None:
 def test_frames_add_up_to_the_whole(score: fm.Score) -> None:
     axes = score_per_frame(axes_of(), score)
     top = np.asarray(axes.collections[-1].get_paths()[0].vertices)[:, 1].max()
-    costs = per_frame(score)["flat_metric"] * len(score.compared.truth_counts)
+    costs = per_frame(score)["flat_metric"] * len(score.matched.truth_kept)
     assert top == pytest.approx(costs.max())
 
 
@@ -99,7 +98,7 @@ def test_long_movies_are_averaged() -> None:
 
 
 def test_bins_are_steps_of_their_values(score: fm.Score) -> None:
-    bins = by(score, "density")
+    bins = score_in_bins(score, "density")
     axes = scores_by(axes_of(), bins, "density")
     drawn = cast(Any, axes.patches[0]).get_data().values
     np.testing.assert_allclose(drawn, [number(each.flat_metric) for each in bins])
@@ -109,7 +108,7 @@ def test_bins_are_steps_of_their_values(score: fm.Score) -> None:
 @pytest.mark.parametrize(("side", "part"), [("truth", "missed"), ("pred", "false")])
 def test_the_rendering_holds_all_points_and_marks(score: fm.Score, side: Literal["truth", "pred"], part: str) -> None:
     axes = rendering(axes_of(), score, side)
-    table = score.compared.truth if side == "truth" else score.compared.pred
+    table = score.matched.truth if side == "truth" else score.matched.pred
     assert np.asarray(axes.images[0].get_array()).sum() == pytest.approx(len(table))
     marks = len(np.asarray(axes.collections[0].get_offsets()))
     assert marks > 0 and f"{marks} {part}" in axes.get_title()
@@ -119,7 +118,7 @@ def test_the_map_of_a_frame_is_that_of_the_frame(score: fm.Score) -> None:
     frame = int(per_frame(score)["frame"][7])
     axes = frame_map(axes_of(), score, frame)
     drawn = {str(c.get_label()): c for c in axes.collections}
-    truth, pred = score.compared.truth, score.compared.pred
+    truth, pred = score.matched.truth, score.matched.pred
     np.testing.assert_allclose(np.asarray(drawn["truth"].get_offsets())[:, 0], truth.x[truth.frame == frame])
     np.testing.assert_allclose(np.asarray(drawn["found"].get_offsets())[:, 0], pred.x[pred.frame == frame])
     lines = [np.asarray(path.vertices) for path in drawn["moved"].get_paths()]
@@ -141,14 +140,14 @@ def test_a_result_without_a_detection_can_be_drawn(empty: fm.Score) -> None:
     assert error_histogram(axes_of(), empty, 0).get_title() == "no match"
     assert rendering(axes_of(), empty, "pred").get_title() == "found, 0 false"
     error_budget(axes_of(), {"empty": empty})
-    frame_map(axes_of(), empty, int(empty.compared.truth.frame[0]))
+    frame_map(axes_of(), empty, int(empty.matched.truth.frame[0]))
 
 
 def test_a_score_without_truth_can_be_drawn(score: fm.Score) -> None:
-    truth = score.compared.truth
-    nobody = fm.score(truth, score.compared.pred, protocol=fm.Protocol(first_frame=10_000))
+    truth = score.matched.truth
+    nobody = fm.score(truth, score.matched.pred, protocol=fm.Protocol(first_frame=10_000))
     for draw_one in (error_scatter, score_per_frame):
         draw_one(axes_of(), nobody)
     error_budget(axes_of(), {"nobody": nobody})
     assert rendering(axes_of(), nobody, "truth").get_title() == "nothing to compare"
-    assert scores_by(axes_of(), by(nobody, "frame"), "frame").get_title()
+    assert scores_by(axes_of(), score_in_bins(nobody, "frame"), "frame").get_title()

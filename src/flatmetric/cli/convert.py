@@ -2,62 +2,61 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
-import typer
+from flatmetric.cli import options, text
+from flatmetric.cli.output import check_outputs, write_json
+from flatmetric.cli.progress import read_with_progress
+from flatmetric.formats.write import files_of, writable_format, write
 
-from flatmetric.cli import reading
-from flatmetric.cli.writing import JsonOption, refuse_outputs, write_json
-from flatmetric.formats.writing import files_of, writable_format, write
 
+@dataclass(frozen=True)
+class ConvertOutput(options.Group):
+    """What `convert` writes."""
 
-def convert(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="The file to read.", show_default=False)],
-    target: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.", show_default=False)],
-    to: Annotated[
-        str | None,
-        typer.Option("--to", help="challenge-standard, thunderstorm, picasso or parquet; else by the suffix of OUT."),
-    ] = None,
-    format: reading.FormatOption = None,
-    unit: reading.UnitOption = None,
-    pixel_size: reading.PixelSizeOption = None,
-    frame_base: reading.FrameBaseOption = None,
-    origin: reading.OriginOption = None,
-    shift: reading.ShiftOption = None,
-    swap_xy: reading.SwapOption = False,
-    columns: reading.ColumnsOption = None,
-    skip_bad_rows: reading.SkipOption = False,
-    json: JsonOption = None,
-) -> None:
-    """Read a file of any known format and write it in another."""
-    options = reading.options_from_flags(
-        format, unit, pixel_size, frame_base, origin, shift, swap_xy, columns, skip_bad_rows
+    section: ClassVar[str] = "Output"
+
+    to: str | None = options.option(
+        None, "challenge-standard, thunderstorm, picasso or parquet; default by the suffix of OUT."
     )
-    chosen = writable_format(target, to)
-    refuse_outputs([*files_of(target, chosen), json], [source])
-    table = reading.read_with_progress(source, options)
+
+
+@options.command
+def convert(
+    source: Annotated[Path, options.Argument("IN")],
+    target: Annotated[Path, options.Argument("OUT")],
+    output: ConvertOutput,
+    json: options.JsonOptions,
+    threads: options.ThreadOptions,
+    reading: options.ReadOptionsForAll,
+    how: options.FileOptions,
+) -> None:
+    """Read IN, a file of any known format, and write it as OUT in another."""
+    chosen = writable_format(target, output.to)
+    check_outputs([*files_of(target, chosen), json.json], [source])
+    table = read_with_progress(source, reading.for_file(how), threads.threads)
     written = write(table, target, chosen)
-    if json is not None:
-        write_json(
-            {
-                "input": str(source),
-                "format": table.provenance.format,
-                "rows": len(table),
-                "conversions": list(table.provenance.conversions),
-                "dropped": dict(table.provenance.dropped),
-                "outputs": [str(file) for file in written.files],
-                "written_format": written.format,
-                "lost": list(written.lost),
-                "filled": list(written.filled),
-                "warnings": list(table.provenance.warnings),
-            },
-            json,
-        )
+    source_info = table.provenance
+    if json.json is not None:
+        content = {
+            "input": str(source),
+            "format": source_info.format,
+            "rows": len(table),
+            "conversions": list(source_info.conversions),
+            "dropped": dict(source_info.dropped),
+            "outputs": [str(file) for file in written.files],
+            "written_format": written.format,
+            "lost": list(written.lost),
+            "filled": list(written.filled),
+            "warnings": [text.as_flags(warning) for warning in source_info.warnings],
+        }
+        write_json(content, json.json)
         return
-    reading.print_warnings(table)
+    text.print_warnings(table)
     if written.lost:
-        reading.print_warning(f"{written.format} has no place for {', '.join(written.lost)}")
+        text.print_warning(f"{written.format} has no place for {', '.join(written.lost)}")
     if written.filled:
-        reading.print_warning(f"written as 0, not known: {', '.join(written.filled)}")
-    print(f"{len(table)} rows, {table.provenance.format} to {written.format}: {', '.join(map(str, written.files))}")
+        text.print_warning(f"unknown, so written as 0: {', '.join(written.filled)}")
+    print(f"{len(table)} rows, {source_info.format} to {written.format}: {', '.join(map(str, written.files))}")

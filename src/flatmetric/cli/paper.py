@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from flatmetric.cli.columns import aligned
+from flatmetric._files import check_writable, make_folder
+from flatmetric.cli import options
+from flatmetric.cli.output import write_columns
 from flatmetric.cli.progress import progress_bar
-from flatmetric.cli.writing import make_folder, write_columns
+from flatmetric.cli.text import aligned
 from flatmetric.errors import InputError
-from flatmetric.output import refuse_unwritable
 
 if TYPE_CHECKING:
     from flatmetric.paper.surfaces import Deviation, Settings, Surfaces
@@ -25,33 +26,39 @@ _FILES = {
 }
 
 
-def paper(
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for figures and tables.")] = Path("paper"),
-    figure: Annotated[
-        list[str] | None, typer.Option("--figure", metavar="1a|1b|2|3", help="Only this one; may be repeated.")
-    ] = None,
-    points: Annotated[int, typer.Option("--points", help="Figure 1: true points in each trial.")] = 100,
-    lam: Annotated[float, typer.Option("--lam", help="Figure 1: lam in nm.")] = 125.0,
-    steps: Annotated[int, typer.Option("--steps", help="Figure 1: steps of recall and of the error radius.")] = 51,
-    trials: Annotated[int, typer.Option("--trials", help="Figure 1: trials at each step.")] = 50,
-    seed: Annotated[int, typer.Option("--seed", help="Figures 1 and 3: same seed, same numbers.")] = 0,
-) -> None:
+@dataclass(frozen=True)
+class PaperOptions(options.Group):
+    """Which figures are made, and how."""
+
+    out: Path = options.option(Path("paper"), "Folder for figures and tables.", metavar="DIR")
+    figures: tuple[str, ...] = options.option(
+        (), "Make only this figure: 1a, 1b, 2 or 3; may be repeated.", metavar="NAME", flag="figure"
+    )
+    points: int = options.option(100, "Figure 1: true points in each trial.")
+    lam: float = options.option(125.0, "Figure 1: lam in nm.")
+    steps: int = options.option(51, "Figure 1: steps of recall and of the error radius.")
+    trials: int = options.option(50, "Figure 1: trials at each step.")
+    seed: int = options.option(0, "Figures 1 and 3: the same seed gives the same numbers.")
+
+
+@options.command
+def paper(what: PaperOptions) -> None:
     """Make the figures of Denoyelle et al. (ISBI 2021) as PDF and PNG, with their numbers as CSV."""
     from flatmetric.paper.surfaces import Settings
 
-    settings = Settings(points, lam, steps, trials, seed)
-    wanted = figure or list(_FILES)
+    settings = Settings(what.points, what.lam, what.steps, what.trials, what.seed)
+    wanted, out = what.figures or tuple(_FILES), what.out
     for name in wanted:
         if name not in _FILES:
             raise InputError(f"--figure is {name!r}; give one of {', '.join(_FILES)}")
     make_folder(out)
     for stem in (stem for name in wanted for stem in _FILES[name]):
         for suffix in (".png", ".pdf", ".csv"):
-            refuse_unwritable(out / f"{stem}{suffix}")
+            check_writable(out / f"{stem}{suffix}")
     if "2" in wanted:
         _two_diracs(out)
     if "3" in wanted:
-        _toy_example(out, seed)
+        _toy_example(out, what.seed)
     if "1a" in wanted or "1b" in wanted:
         _surfaces(out, settings, wanted)
     print(f"written: {out}/fig*.pdf, .png, .csv")
@@ -62,7 +69,7 @@ def _two_diracs(out: Path) -> None:
     from flatmetric.plots.style import save_for_print
 
     result = two_diracs()
-    write_columns(dataclasses.asdict(result), str(out / "fig2.csv"))
+    write_columns(dataclasses.asdict(result), out / "fig2.csv")
     save_for_print(draw(result), out / "fig2")
     print(
         f"Figure 2   two Diracs: {len(result.distance)} distances, "
@@ -75,7 +82,7 @@ def _toy_example(out: Path, seed: int) -> None:
     from flatmetric.plots.style import save_for_print
 
     toy = toy_example(seed)
-    write_columns(toy.columns(), str(out / "fig3.csv"))
+    write_columns(toy.columns(), out / "fig3.csv")
     save_for_print(draw(toy), out / "fig3")
     result = toy.result
     print(f"Figure 3   toy example, seed {seed}: Flat Metric {result.value:.6f} (the paper's own draw: 0.125)")
@@ -84,21 +91,21 @@ def _toy_example(out: Path, seed: int) -> None:
     print(f"           created     {result.false:.6f}, {toy.created} points")
 
 
-def _surfaces(out: Path, settings: Settings, wanted: list[str]) -> None:
+def _surfaces(out: Path, settings: Settings, wanted: Sequence[str]) -> None:
     from flatmetric.paper import surfaces
     from flatmetric.plots.style import save_for_print
 
-    with progress_bar("Figure 1") as progress:
+    with progress_bar() as progress:
         result = surfaces.surfaces(settings, progress)
-    write_columns(result.columns(), str(out / "fig1_surfaces.csv"))
+    write_columns(result.columns(), out / "fig1_surfaces.csv")
     print(f"Figure 1   {settings.problems} problems of {settings.points} true points, lam {settings.lam:g} nm")
     print(f"           Flat Metrics solved in {result.solve_seconds:.2f} s; {_dense_lp(result)}")
     if "1a" in wanted:
         save_for_print(surfaces.draw_flat_metric(result), out / "fig1a")
-        found = surfaces.deviation(result)
-        write_columns(dataclasses.asdict(found), str(out / "fig1_deviation.csv"))
-        save_for_print(surfaces.draw_deviation(found), out / "fig1_deviation")
-        _print_deviation(found)
+        deviation = surfaces.deviation(result)
+        write_columns(dataclasses.asdict(deviation), out / "fig1_deviation.csv")
+        save_for_print(surfaces.draw_deviation(deviation), out / "fig1_deviation")
+        _print_deviation(deviation)
     if "1b" in wanted:
         save_for_print(surfaces.draw_efficiency(result), out / "fig1b")
 
@@ -108,15 +115,15 @@ def _dense_lp(result: Surfaces) -> str:
 
     seconds = dense_lp_seconds(result.settings)
     if seconds is None:
-        return "the dense linear program can't hold so many points"
+        return "the dense linear program can't take so many points"
     ratio = seconds / result.solve_seconds
     return f"the dense linear program would take {seconds:.0f} s (from a sample), {ratio:.0f} times as long"
 
 
-def _print_deviation(found: Deviation) -> None:
+def _print_deviation(deviation: Deviation) -> None:
     print("           Flat Metric at full recall, nm, and what takes it off its line 2r/3:")
     names = ("radius_nm", "flat_metric", "line", "partners", "cap", "chance", "standard_error")
-    last = len(found.radius_nm) - 1
+    last = len(deviation.radius_nm) - 1
     rows = sorted({round(part * last) for part in (0.1, 0.25, 0.5, 0.75, 1.0)})
-    cells = [[f"{round(getattr(found, name)[row], 2) + 0.0:.2f}" for name in names] for row in rows]
+    cells = [[f"{round(getattr(deviation, name)[row], 2) + 0.0:.2f}" for name in names] for row in rows]
     print(*("           " + line for line in aligned([names, *cells])), sep="\n")

@@ -3,238 +3,119 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any, ClassVar
 
-import typer
-
-from flatmetric.arguments import RESAMPLES
-from flatmetric.cli import reading, rules
-from flatmetric.cli.score_text import bins_text, score_text
-from flatmetric.cli.writing import (
-    JsonOption,
-    ReportOption,
-    refuse_outputs,
-    this_command,
-    write_columns,
-    write_json,
-    write_text,
-)
+from flatmetric._files import write_text
+from flatmetric.challenge.submissions import program_names
+from flatmetric.cli import options, text
+from flatmetric.cli.output import STANDARD_OUTPUT, check_outputs, this_command, write_columns, write_json
+from flatmetric.cli.progress import read_both
 from flatmetric.errors import InputError
-from flatmetric.metrics.value import plain
-from flatmetric.words import finding_sentence
-
-if TYPE_CHECKING:
-    from flatmetric.curve import FlatCurve
-    from flatmetric.explanations import Bin
-    from flatmetric.scoring import Score
-
-_TRUTH = "Reading the truth"
-_OUTPUT = "Output"
 
 
+@dataclass(frozen=True)
+class ScoreOutput(options.Group):
+    """What `score` writes besides its text."""
+
+    section: ClassVar[str] = "Output"
+
+    images: bool = options.option(False, "Also compare rendered images: SNR and FRC.")
+    curve: float | None = options.option(None, "Add the Flat Metric for every lam up to this one.", metavar="LAM_MAX")
+    by: str | None = options.option(None, "Also score in bins of z, photons, density or frame.")
+    bins: int = options.option(10, "Number of bins.")
+    csv: str | None = options.option(None, "Write all values as one row of CSV.", metavar="FILE|-")
+    per_frame: str | None = options.option(None, "Write CSV with a row for each frame.", metavar="FILE")
+    per_molecule: str | None = options.option(None, "Write CSV with a row for each molecule.", metavar="FILE")
+
+
+@options.command
 def score(
-    truth: Annotated[Path, typer.Argument(metavar="TRUTH", help="The true molecules.", show_default=False)],
-    result: Annotated[Path, typer.Argument(metavar="RESULT", help="What a program found.", show_default=False)],
-    lam: rules.LamOption = 125.0,
-    weights: rules.WeightsOption = "uniform",
-    axis_scale: rules.AxisScaleOption = None,
-    alpha_xy: rules.AlphaXyOption = 1.0,
-    alpha_z: rules.AlphaZOption = 0.5,
-    gospa_p: rules.GospaPOption = 1.0,
-    gospa_c: rules.GospaCOption = None,
-    images: Annotated[bool, typer.Option("--images", help="Also SNR and FRC of rendered images.")] = False,
-    protocol: rules.ProtocolOption = None,
-    dim: rules.DimOption = None,
-    tolerance: rules.ToleranceOption = None,
-    tolerance_z: rules.ToleranceZOption = None,
-    matching: rules.MatchingOption = None,
-    border: rules.BorderOption = None,
-    fov: rules.FovOption = None,
-    photon_threshold: rules.PhotonThresholdOption = None,
-    photon_quantile: rules.PhotonQuantileOption = None,
-    wobble: rules.WobbleOption = None,
-    first_frame: rules.FirstFrameOption = None,
-    last_frame: rules.LastFrameOption = None,
-    ci: rules.CiOption = None,
-    resamples: rules.ResamplesOption = RESAMPLES,
-    seed: rules.SeedOption = 0,
-    block: rules.BlockOption = None,
-    curve: Annotated[
-        float | None,
-        typer.Option("--curve", metavar="LAM_MAX", help="All of lam -> Flat Metric.", rich_help_panel=_OUTPUT),
-    ] = None,
-    by_quantity: Annotated[
-        str | None,
-        typer.Option("--by", help="Bins of z, photons, density or frame.", rich_help_panel=_OUTPUT),
-    ] = None,
-    bins: Annotated[int, typer.Option(help="Number of bins.", rich_help_panel=_OUTPUT)] = 10,
-    json: JsonOption = None,
-    report: ReportOption = None,
-    csv: Annotated[
-        str | None, typer.Option("--csv", metavar="FILE|-", help="All values in one row.", rich_help_panel=_OUTPUT)
-    ] = None,
-    frames_file: Annotated[
-        str | None, typer.Option("--per-frame", metavar="FILE", help="CSV, a row a frame.", rich_help_panel=_OUTPUT)
-    ] = None,
-    molecules_file: Annotated[
-        str | None,
-        typer.Option("--per-molecule", metavar="FILE", help="CSV, a row a molecule.", rich_help_panel=_OUTPUT),
-    ] = None,
-    threads: rules.ThreadsOption = None,
-    format: reading.FormatOption = None,
-    unit: reading.UnitOption = None,
-    pixel_size: reading.PixelSizeOption = None,
-    frame_base: reading.FrameBaseOption = None,
-    origin: reading.OriginOption = None,
-    shift: reading.ShiftOption = None,
-    swap_xy: reading.SwapOption = False,
-    columns: reading.ColumnsOption = None,
-    skip_bad_rows: reading.SkipOption = False,
-    truth_format: Annotated[str | None, typer.Option(rich_help_panel=_TRUTH)] = None,
-    truth_unit: Annotated[str | None, typer.Option(rich_help_panel=_TRUTH)] = None,
-    truth_frame_base: Annotated[int | None, typer.Option(rich_help_panel=_TRUTH)] = None,
-    truth_origin: Annotated[str | None, typer.Option(rich_help_panel=_TRUTH)] = None,
-    truth_shift: Annotated[str | None, typer.Option(rich_help_panel=_TRUTH)] = None,
-    truth_swap_xy: Annotated[bool, typer.Option("--truth-swap-xy", rich_help_panel=_TRUTH)] = False,
-    truth_columns: Annotated[str | None, typer.Option(rich_help_panel=_TRUTH)] = None,
+    truth: options.Truth,
+    result: options.Result,
+    metrics: options.MetricOptions,
+    rules: options.ProtocolOptions,
+    certainty: options.BootstrapOptions,
+    output: ScoreOutput,
+    json: options.JsonOptions,
+    report: options.ReportOptions,
+    threads: options.ThreadOptions,
+    reading: options.ReadOptionsForAll,
+    result_file: options.ResultFileOptions,
+    truth_file: options.TruthFileOptions,
 ) -> None:
-    """Score a result against the truth: Flat Metric, challenge metrics, RMSMD, GOSPA, OSPA.
+    """Score RESULT, what a program found, against TRUTH, the true molecules.
 
-    Options on how to read apply to RESULT, those with --truth- to TRUTH, --pixel-size and --skip-bad-rows to both.
+    Prints the Flat Metric, the challenge's metrics, RMSMD, GOSPA and OSPA.
     """
-    chosen = rules.rules_from_flags(
-        protocol,
-        dim=dim,
-        tolerance=tolerance,
-        tolerance_z=tolerance_z,
-        matching=matching,
-        border=border,
-        fov=fov,
-        photon_threshold=photon_threshold,
-        photon_quantile=photon_quantile,
-        wobble=wobble,
-        first_frame=first_frame,
-        last_frame=last_frame,
-    )
-    truth_options = reading.options_from_flags(
-        truth_format,
-        truth_unit,
-        pixel_size,
-        truth_frame_base,
-        truth_origin,
-        truth_shift,
-        truth_swap_xy,
-        truth_columns,
-        skip_bad_rows,
-    )
-    options = reading.options_from_flags(
-        format, unit, pixel_size, frame_base, origin, shift, swap_xy, columns, skip_bad_rows
-    )
-    inputs = [truth, result, *rules.rule_files(protocol, wobble)]
-    refuse_outputs([json, csv, frames_file, molecules_file, report], inputs)
-    if "-" in (frames_file, molecules_file):
-        raise InputError("--per-frame and --per-molecule need a file; give its name")
-    if json == "-" and csv == "-":
-        raise InputError("--json and --csv can't both go to standard output; give one a file")
-    true, found = reading.read_both(truth, truth_options, result, options, _load)
-    from flatmetric.check import check_window
-    from flatmetric.scoring import score as score_tables
+    scoring = metrics.with_protocol(rules.apply())
+    inputs = [(truth, reading.for_file(truth_file)), (result, reading.for_file(result_file))]
+    files = [json.json, output.csv, output.per_frame, output.per_molecule, report.report]
+    check_outputs(files, [truth, result, *rules.files()])
+    if STANDARD_OUTPUT in (output.per_frame, output.per_molecule):
+        raise InputError("per_frame= and per_molecule= need a file; give its name")
+    if json.json == output.csv == STANDARD_OUTPUT:
+        raise InputError("json= and csv= can't both go to standard output; give one a file")
+    true, pred = read_both(inputs[0], inputs[1], threads.threads, _load)
+    from flatmetric.metrics.table import FAMILIES
+    from flatmetric.quality.misalignment import check_window
+    from flatmetric.scoring.score import score as score_tables
+    from flatmetric.sentences import finding_sentence
 
-    scored = score_tables(
-        true,
-        found,
-        lam=lam,
-        protocol=chosen,
-        weights=weights,  # type: ignore[arg-type]
-        axis_scale=None if axis_scale is None else reading.numbers(axis_scale, "--axis-scale"),
-        alpha_xy=alpha_xy,
-        alpha_z=alpha_z,
-        gospa_p=gospa_p,
-        gospa_c=gospa_c,
-        images=images,
-        threads=threads,
-    )
-    binned = None if by_quantity is None else _binned(scored, by_quantity, bins)
-    content = scored.to_dict()
-    content["warnings"] = [
-        *(f"{table.provenance.file}: {warning}" for table in (true, found) for warning in table.provenance.warnings),
-        *content["warnings"],
+    scored = score_tables(true, pred, **scoring.keywords(), images=output.images, threads=threads.threads)
+    findings = check_window(true, pred, lam=metrics.lam, threads=threads.threads)
+    warnings = [
+        *text.file_warnings(true, pred),
+        *scored.warnings,
+        *(
+            f"the result may be wrong as a whole: {finding_sentence(finding)}; see flatmetric check"
+            for finding in findings
+        ),
     ]
-    intervals = None
-    if ci is not None:
-        from flatmetric.statistics import confidence
+    content: dict[str, Any] = scored.to_dict() | {"warnings": [text.as_flags(warning) for warning in warnings]}
+    intervals = binned = None
+    if output.by is not None:
+        from flatmetric.scoring.breakdown import score_in_bins
 
-        intervals = confidence(scored, level=ci, resamples=resamples, seed=seed, block=block)
+        binned = score_in_bins(scored, output.by, output.bins)  # type: ignore[arg-type]
+    if certainty.ci is not None:
+        from flatmetric.statistics.bootstrap import confidence
+
+        intervals = confidence(scored, certainty.apply())
         content["ci"] = dataclasses.asdict(intervals)
-    if curve is not None:
-        content["curve"] = curve_content(scored.curve(curve))
-    content["warnings"] += [
-        f"the result may be wrong as a whole: {finding_sentence(finding)}; see flatmetric check"
-        for finding in check_window(true, found, lam=lam)
-    ]
+    if output.curve is not None:
+        content["curve"] = scored.curve(output.curve).to_dict()
     if binned is not None:
-        content["by"] = {"quantity": by_quantity, "bins": [bin_content(each) for each in binned]}
-    if frames_file is not None or molecules_file is not None:
-        from flatmetric.explanations import per_frame, per_molecule
+        content["by"] = {"quantity": output.by, "bins": [each.to_dict() for each in binned]}
+    if output.per_frame is not None or output.per_molecule is not None:
+        from flatmetric.scoring.breakdown import per_frame, per_molecule
 
-        if frames_file is not None:
-            write_columns(per_frame(scored), frames_file)
-        if molecules_file is not None:
-            write_columns(per_molecule(scored), molecules_file)
-    if report is not None:
-        from flatmetric.report.score_page import Scored, score_page
+        if output.per_frame is not None:
+            write_columns(per_frame(scored), output.per_frame)
+        if output.per_molecule is not None:
+            write_columns(per_molecule(scored), output.per_molecule)
+    if report.report is not None:
+        from flatmetric.pages.score_page import Scored, score_page
 
-        page = Scored(reading.names_of([result])[0], scored, intervals, tuple(content["warnings"]))
-        write_text(score_page(page, this_command()), report)
-    for warning in content["warnings"]:
-        reading.print_warning(warning)
-    if csv is not None:
-        write_columns({name: [value] for name, value in flattened(content).items()}, csv)
-    if json is not None:
-        write_json(content, json)
-    if "-" in (json, csv):
+        page = Scored(program_names([result])[0], scored, intervals, tuple(content["warnings"]))
+        write_text(score_page(page, this_command()), report.report)
+    for warning in warnings:
+        text.print_warning(warning)
+    if output.csv is not None:
+        write_columns({name: [value] for name, value in text.flat_values(content, FAMILIES).items()}, output.csv)
+    if json.json is not None:
+        write_json(content, json.json)
+    if STANDARD_OUTPUT in (json.json, output.csv):
         return
-    print(score_text(scored, intervals))
-    if binned is not None and by_quantity is not None:
-        print("\n" + bins_text(by_quantity, binned))  # type: ignore[arg-type]
-    if report is not None:
-        print(f"\nwritten: {report}")
+    print(text.score_text(scored, intervals))
+    if binned is not None:
+        print("\n" + text.bins_text(output.by, binned))  # type: ignore[arg-type]
+    if report.report is not None:
+        print(f"\nwritten: {report.report}")
 
 
 def _load() -> None:
-    """What scores: loaded while the first file is being read."""
-    for name in ("scoring", "check"):
+    """Load what scores while the first file is being read."""
+    for name in ("scoring.score", "quality.misalignment"):
         import_module(f"flatmetric.{name}")
-
-
-def _binned(scored: Score, quantity: str, bins: int) -> list[Bin]:
-    from flatmetric.explanations import by
-
-    return by(scored, quantity, bins)  # type: ignore[arg-type]
-
-
-def bin_content(each: Bin) -> dict[str, Any]:
-    """One bin as plain values."""
-    values = plain(each)
-    return {name: plain(value) if name == "challenge" else value for name, value in values.items()}
-
-
-def curve_content(curve: FlatCurve) -> dict[str, Any]:
-    """Every breakpoint of a curve as plain values, nm."""
-    return {"lam_nm": curve.lam.tolist(), "value": curve.value.tolist(), "slope": curve.slope.tolist()}
-
-
-def flattened(content: dict[str, Any]) -> dict[str, Any]:
-    """All single values of the score, under their path."""
-    flat: dict[str, Any] = {
-        "truth": content["inputs"]["truth"]["name"],
-        "pred": content["inputs"]["pred"]["name"],
-        "lam_nm": content["lam_nm"],
-        "dim": content["dim"],
-    }
-    for part in ("flat_metric", "challenge", "molecules", "rmsmd", "gospa", "ospa", "images"):
-        for name, value in content.get(part, {}).items():
-            flat[f"{part}.{name}"] = value
-    return flat

@@ -1,5 +1,1 @@
-"""File formats: one module for each, one registry, one way in."""
-
-from flatmetric.formats.reading import read
-
-__all__ = ["read"]
+"""File formats: one module for each, one registry, one way in and one way out."""

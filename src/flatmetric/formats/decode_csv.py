@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
+from flatmetric.formats.base import Candidate
+from flatmetric.formats.conversion import CENTER, Native, ReadOptions, known_length
 from flatmetric.formats.delimited import Delimited
-from flatmetric.formats.native import CENTER, Native, ReadOptions, known_length
-from flatmetric.formats.registry import Candidate
 
 
 def _metadata(candidate: Candidate, native: Native, options: ReadOptions) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from flatmetric.errors import InputError
+from flatmetric.formats.base import Candidate, Format
+from flatmetric.formats.conversion import CENTER, Native, ReadOptions, checked
 from flatmetric.formats.decode_csv import decode_metadata
 from flatmetric.formats.hdf5 import opened, recognised
-from flatmetric.formats.native import CENTER, Native, ReadOptions, checked
-from flatmetric.formats.registry import Candidate, Format
 
 
 def _recognise(candidate: Candidate) -> str | None:

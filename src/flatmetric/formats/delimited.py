@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from flatmetric.errors import InputError
-from flatmetric.formats.native import Native, ReadOptions
-from flatmetric.formats.registry import Candidate, Format
+from flatmetric.formats.base import Candidate, Format
+from flatmetric.formats.conversion import Native, ReadOptions
 from flatmetric.formats.text import read_columns
 
 _REQUIRED = ("x", "y")

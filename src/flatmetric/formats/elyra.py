@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from flatmetric.formats.base import Candidate
+from flatmetric.formats.conversion import Native, ReadOptions
 from flatmetric.formats.delimited import Delimited
-from flatmetric.formats.native import Native, ReadOptions
-from flatmetric.formats.registry import Candidate
 from flatmetric.formats.source import HEAD_BYTES
 
 _VOXEL = re.compile(rb"VoxelSize([XY])\s*:\s*([0-9.]+)\s*[\xb5\xc2u]")

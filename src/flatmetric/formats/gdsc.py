@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from flatmetric.errors import InputError
+from flatmetric.formats.base import Candidate, Format
+from flatmetric.formats.conversion import CORNER, Native, ReadOptions
 from flatmetric.formats.headers import find_columns
-from flatmetric.formats.native import CORNER, Native, ReadOptions
-from flatmetric.formats.registry import Candidate, Format
 from flatmetric.formats.text import TextHead, read_columns
 
 _NM_PER_PIXEL = re.compile(r"nmPerPixel\W*?([0-9][0-9.eE+-]*)", re.IGNORECASE)

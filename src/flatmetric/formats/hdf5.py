@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flatmetric.errors import InputError
-from flatmetric.formats.registry import Candidate
+from flatmetric.formats.base import Candidate
 from flatmetric.formats.source import Source, largest_content
 
 if TYPE_CHECKING:

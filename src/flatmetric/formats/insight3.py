@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from flatmetric.errors import InputError
-from flatmetric.formats.native import Native, ReadOptions, checked
-from flatmetric.formats.registry import Candidate, Format
+from flatmetric.formats.base import Candidate, Format
+from flatmetric.formats.conversion import Native, ReadOptions, checked
 from flatmetric.formats.source import largest_content
 
 _MAGIC = b"M425"

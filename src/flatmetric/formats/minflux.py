@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from flatmetric.errors import InputError
+from flatmetric.formats.base import Candidate, Format
+from flatmetric.formats.conversion import Native, ReadOptions, checked
 from flatmetric.formats.delimited import Delimited, drop_invalid
 from flatmetric.formats.mat5 import Mat5Error, variables
-from flatmetric.formats.native import Native, ReadOptions, checked
-from flatmetric.formats.registry import Candidate, Format
 from flatmetric.formats.source import largest_content
 
 _NPY = b"\x93NUMPY"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from flatmetric.errors import InputError
-from flatmetric.formats.challenge import is_frame
-from flatmetric.formats.native import CENTER, Native, ReadOptions
-from flatmetric.formats.registry import Candidate, Format
+from flatmetric.formats.base import Candidate, Format
+from flatmetric.formats.challenge_csv import is_frame
+from flatmetric.formats.conversion import CENTER, Native, ReadOptions
 from flatmetric.formats.text import read_columns
 
 _COLUMNS = ("frame", "x", "y", "photons")
@@ -24,8 +24,8 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
     name = candidate.source.name
     if options.unit in (None, "px") and options.pixel_size is None:
         raise InputError(
-            f"{name}: four columns without a header are read as Octane's, in pixels, and need --pixel-size in nm; "
-            "if they are something else, give --columns frame=1,x=2,y=3,... and --unit"
+            f"{name}: four columns without a header are read as Octane's, in pixels, and need pixel_size= in nm; "
+            "if they are something else, give columns={'frame': 1, 'x': 2, 'y': 3} and unit="
         )
     wanted = {column: at for at, column in enumerate(_COLUMNS)}
     table = read_columns(candidate.head, wanted, skip_bad_rows=options.skip_bad_rows)
@@ -36,7 +36,7 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
         first_pixel=CENTER,
         dropped=table.dropped,
         notes=table.notes,
-        warnings=["four columns without a header taken as Octane's frame, x, y, intensity (otherwise give --columns)"],
+        warnings=["four columns without a header taken as Octane's frame, x, y, intensity (otherwise give columns=)"],
     )
 
 

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from flatmetric.errors import InputError
+from flatmetric.formats.base import Candidate, Format, Writer
+from flatmetric.formats.conversion import CORNER, Native, ReadOptions, checked
 from flatmetric.formats.headers import find_columns
-from flatmetric.formats.native import CORNER, Native, ReadOptions, checked
 from flatmetric.formats.plain import described, named_columns
-from flatmetric.formats.registry import Candidate, Format, Writer
 from flatmetric.formats.source import largest_content
 from flatmetric.localizations import COLUMNS, Localizations
 
@@ -47,7 +47,7 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
     found = named_columns(options.columns, names, len(names), name) if options.columns else find_columns(names)
     for column in ("x", "y"):
         if column not in found:
-            raise InputError(f"{name}: none of its columns {', '.join(names)} is known as {column}; give --columns")
+            raise InputError(f"{name}: none of its columns {', '.join(names)} is known as {column}; give columns=")
     columns = {}
     for column, place in found.items():
         values = arrays[place.index]

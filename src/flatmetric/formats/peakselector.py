@@ -1,7 +1,7 @@
 """PeakSelector ASCII export."""
 
+from flatmetric.formats.conversion import CORNER
 from flatmetric.formats.delimited import Delimited
-from flatmetric.formats.native import CORNER
 
 FORMAT = Delimited(
     name="peakselector",

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from flatmetric.errors import InputError
+from flatmetric.formats.base import Candidate, Format, Writer
+from flatmetric.formats.conversion import CENTER, Native, ReadOptions, checked
 from flatmetric.formats.hdf5 import Hdf5, opened, recognised
-from flatmetric.formats.native import CENTER, Native, ReadOptions, checked
-from flatmetric.formats.registry import Candidate, Format, Writer
 from flatmetric.localizations import Localizations
 
 _LARGEST_YAML = 1 << 20
@@ -73,7 +73,7 @@ def _yaml_documents(path: Path) -> list[Any]:
     try:
         text = path.read_text(encoding="utf-8")
         if "<<" in text:
-            raise InputError(f"{path}: merges keys (<<), which Picasso never writes; give --pixel-size and remove it")
+            raise InputError(f"{path}: merges keys (<<), which Picasso never writes; give pixel_size= and remove it")
         return list(yaml.safe_load_all(text))
     except OSError as error:
         raise InputError(f"{path}: can't be read, {error.strerror}") from error
@@ -81,7 +81,7 @@ def _yaml_documents(path: Path) -> list[Any]:
         raise
     except Exception as error:  # the YAML library raises many kinds on odd values
         what = "holds an object tag, which is never loaded" if "tag" in str(error) else "is not valid YAML"
-        raise InputError(f"{path}: {what}; mend the file, or remove it and give --pixel-size in nm") from error
+        raise InputError(f"{path}: {what}; fix the file, or remove it and give pixel_size= in nm") from error
 
 
 def _pixel_size(documents: list[Any], options: ReadOptions, yaml: Path | None) -> tuple[float, float] | None:
@@ -92,7 +92,7 @@ def _pixel_size(documents: list[Any], options: ReadOptions, yaml: Path | None) -
         if isinstance(size, (int, float)) and not isinstance(size, bool) and 0 < size < _LARGEST_PIXEL:
             return float(size), float(size)
         if options.pixel_size is None:
-            raise InputError(f"{yaml or 'the metadata'}: Pixelsize is {size!r}; give --pixel-size in nm")
+            raise InputError(f"{yaml or 'the metadata'}: Pixelsize is {size!r}; give pixel_size= in nm")
     return None
 
 
@@ -103,7 +103,7 @@ def _write(table: Localizations, paths: list[Path]) -> None:
 
     size = table.provenance.pixel_size
     if size is None:
-        raise InputError("Picasso counts in pixels and the pixel size is not known; give --pixel-size in nm")
+        raise InputError("Picasso counts in pixels and the pixel size is not known; give pixel_size= in nm")
     if size[0] != size[1]:
         raise InputError(f"Picasso knows one pixel size, and this table has {size[0]:g} x {size[1]:g} nm")
     pixel = size[0]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from flatmetric.errors import InputError
+from flatmetric.formats.base import Candidate, Format
+from flatmetric.formats.conversion import Native, ReadOptions, known_length
 from flatmetric.formats.headers import FoundColumn, find_columns
-from flatmetric.formats.native import Native, ReadOptions, known_length
-from flatmetric.formats.registry import Candidate, Format
 from flatmetric.formats.text import TextHead, read_columns
 
 
@@ -29,7 +29,9 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
     for column in ("x", "y"):
         if column not in found:
             what = f"its header has {', '.join(header)}" if header else "it has no header"
-            raise InputError(f"{name}: no column is known as {column} ({what}); give --columns frame=1,x=2,y=3,...")
+            raise InputError(
+                f"{name}: no column is known as {column} ({what}); give columns={{'frame': 1, 'x': 2, 'y': 3}}"
+            )
     table = read_columns(head, {n: column.index for n, column in found.items()}, skip_bad_rows=options.skip_bad_rows)
     native = Native(table.columns, unit=None, dropped=table.dropped, notes=table.notes)
     return described(found, native, name, options)
@@ -46,7 +48,7 @@ def described(found: Mapping[str, FoundColumn], native: Native, name: str, optio
         native.z_unit = known_length(found["z"].unit, "z", name, options) or native.z_unit
     native.width_units = {n: found[n].unit or "" for n in ("sigma", "uncertainty") if n in found}
     if "frame" not in found:
-        native.warnings.append("no column is known as the frame, so all rows are one point set (else give --columns)")
+        native.warnings.append("no column is known as the frame, so all rows are one point set (else give columns=)")
     return native
 
 

@@ -1,7 +1,7 @@
 """QuickPALM text."""
 
+from flatmetric.formats.conversion import CENTER
 from flatmetric.formats.delimited import Delimited
-from flatmetric.formats.native import CENTER
 
 FORMAT = Delimited(
     name="quickpalm",

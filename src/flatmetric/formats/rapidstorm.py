@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from flatmetric.errors import InputError
+from flatmetric.formats.base import Candidate, Format
+from flatmetric.formats.conversion import CENTER, Native, ReadOptions
 from flatmetric.formats.headers import heading
-from flatmetric.formats.native import CENTER, Native, ReadOptions
-from flatmetric.formats.registry import Candidate, Format
 from flatmetric.formats.text import TextHead, read_columns
 
 _FIELD = re.compile(r"<field\b([^<>]*)>")

@@ -1,52 +1,81 @@
-"""What a format is: a way to know it, a way to read it, and for some a way to write it."""
+"""The list of formats."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
+from flatmetric.errors import InputError
+from flatmetric.formats import (
+    challenge_csv,
+    decode_csv,
+    decode_hdf5,
+    elyra,
+    fd_deeploc,
+    gdsc,
+    insight3,
+    leica,
+    minflux,
+    nikon,
+    octane,
+    oni,
+    parquet,
+    peakselector,
+    picasso,
+    plain,
+    quickpalm,
+    rapidstorm,
+    smap_csv,
+    smap_mat,
+    smlm_zip,
+    storm_analysis,
+    thunderstorm,
+    tsf,
+    vutara,
+)
+from flatmetric.formats.base import Format, Writer
 
-from flatmetric.formats.native import Native, ReadOptions
-from flatmetric.formats.source import Source
-from flatmetric.formats.text import TextHead
-from flatmetric.localizations import Localizations
+# In the order in which they are tried: those with a signature, those with a telling header, then the rest.
+FORMATS: tuple[Format, ...] = (
+    picasso.FORMAT,
+    decode_hdf5.FORMAT,
+    smap_mat.FORMAT,
+    storm_analysis.FORMAT,
+    insight3.FORMAT,
+    smlm_zip.FORMAT,
+    minflux.NPY,
+    minflux.MAT,
+    parquet.FORMAT,
+    tsf.BINARY,
+    rapidstorm.FORMAT,
+    gdsc.FORMAT,
+    tsf.TEXT,
+    challenge_csv.TRUTH,
+    fd_deeploc.FORMAT,
+    thunderstorm.FORMAT,
+    nikon.FORMAT,
+    elyra.FORMAT,
+    oni.FORMAT,
+    decode_csv.FORMAT,
+    smap_csv.FORMAT,
+    quickpalm.FORMAT,
+    peakselector.FORMAT,
+    leica.FORMAT,
+    vutara.FORMAT,
+    minflux.CSV,
+    plain.FORMAT,
+    challenge_csv.STANDARD,
+    octane.FORMAT,
+)
+WRITERS: dict[str, Writer] = {entry.name: entry.writer for entry in FORMATS if entry.writer is not None}
 
 
-@dataclass(slots=True)
-class Candidate:
-    """A file to be recognised, with what the recognisers share."""
+def format_named(name: str) -> Format:
+    """The format of that name.
 
-    source: Source
-    head: TextHead
-    root: list[str] | None = None  # names at the root of an HDF5 file, once one has looked
-
-
-@dataclass(frozen=True, slots=True)
-class Writer:
-    """How a format is written.
-
-    `write` puts a table under the given paths: the file's own, then one for each of `side_suffixes`. `holds` are the
-    columns it has room for, `fills` those that it writes as 0 where they are not known, `suffixes` the file names that
-    mean this format when none is named.
+    Examples
+    --------
+    >>> format_named("thunderstorm").title
+    'ThunderSTORM CSV'
     """
-
-    write: Callable[[Localizations, list[Path]], None]
-    holds: frozenset[str]
-    fills: tuple[str, ...] = ()
-    suffixes: tuple[str, ...] = ()
-    side_suffixes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """One file format.
-
-    `recognise` answers with the reason why a file is of this format, or None. `read` trusts that it is, and raises an
-    `InputError` where it is not.
-    """
-
-    name: str
-    title: str
-    recognise: Callable[[Candidate], str | None]
-    read: Callable[[Candidate, ReadOptions], Native]
-    writer: Writer | None = None
+    for entry in FORMATS:
+        if entry.name == name:
+            return entry
+    raise InputError(f"there is no format {name!r}; give one of {', '.join(entry.name for entry in FORMATS)}")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from flatmetric.errors import InputError
+from flatmetric.formats.base import Candidate, Format
+from flatmetric.formats.conversion import Native, ReadOptions, checked
 from flatmetric.formats.hdf5 import opened, recognised
-from flatmetric.formats.native import Native, ReadOptions, checked
-from flatmetric.formats.registry import Candidate, Format
 
 _GROUP = "saveloc/loc"
 _COLUMNS = {

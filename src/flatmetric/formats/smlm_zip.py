@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from flatmetric.errors import InputError
+from flatmetric.formats.base import Candidate, Format
+from flatmetric.formats.conversion import Native, ReadOptions, checked
 from flatmetric.formats.headers import FoundColumn, find_columns, heading
-from flatmetric.formats.native import Native, ReadOptions, checked
 from flatmetric.formats.plain import described
-from flatmetric.formats.registry import Candidate, Format
 from flatmetric.formats.source import ZIP, largest_content
 
 _LARGEST_MANIFEST = 16 << 20

@@ -42,8 +42,9 @@ def largest_content(stored_bytes: int) -> int:
 class Source:
     """One input file, opened anew for each pass over it."""
 
-    def __init__(self, path: Path, on_bytes: Callable[[int, int], None] | None = None) -> None:
-        """`on_bytes(done, all)` is told how much of the file has been read."""
+    def __init__(self, path: Path, on_bytes: Callable[[int, int], None] | None = None, threads: int = 1) -> None:
+        """`on_bytes(done, all)` is told how much of the file has been read; `threads` may work on its content."""
+        self.threads = threads
         self.path, self.member = _zip_member(path)
         self.name = str(path)
         self._on_bytes = on_bytes

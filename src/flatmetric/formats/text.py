@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from flatmetric import _core
-from flatmetric.arguments import thread_count
+from flatmetric._core import CellKind, Fault, FaultKind, NumberTable
 from flatmetric.errors import InputError
 from flatmetric.formats.headers import Heading, heading
 from flatmetric.formats.source import Source
@@ -266,8 +265,8 @@ def read_columns(
     kinds = [(place, _kind([name for name in order if wanted[name] == place])) for place in places]
     bytes_per_row = _bytes_per_row(head)
 
-    def parsed(block: _Block) -> _core.NumberTable:
-        table = _core.NumberTable(
+    def parsed(block: _Block) -> NumberTable:
+        table = NumberTable(
             delimiter=head.delimiter,
             columns=kinds,
             cells_per_row=width,
@@ -282,25 +281,25 @@ def read_columns(
 
     blocks = _blocks(text_pieces(source), start.offset)
     # A footer ends the table, so what follows it must not be looked at.
-    tables = map(parsed, blocks) if ends_at_blank_line else _in_order(parsed, blocks)
+    tables = map(parsed, blocks) if ends_at_blank_line else _in_order(parsed, blocks, source.threads)
     expected_rows = int(1.02 * source.size / bytes_per_row)  # of a file that is not packed
-    found = [_Growing(expected_rows) for _ in places]
+    growing = [_Growing(expected_rows) for _ in places]
     dropped: dict[str, int] = {}
     notes: list[str] = []
     line = start.number - 1
     for table in tables:
-        if table.fault.kind is not _core.FaultKind.none:
+        if table.fault.kind is not FaultKind.none:
             raise InputError(f"{source.name}: {_sentence(table.fault, line, head, width)}")
         if table.skipped and not dropped:
-            notes.append(f"the first bad row: {_sentence(table.first_skipped, line, head, width, mend=False)}")
+            notes.append(f"the first bad row: {_sentence(table.first_skipped, line, head, width, with_fix=False)}")
         for kind, count in table.skipped.items():
             dropped[_REASONS[kind]] = dropped.get(_REASONS[kind], 0) + count
-        for column, values in zip(found, table.take(), strict=True):
+        for column, values in zip(growing, table.take(), strict=True):
             column.add(values)
         line += table.lines
         if table.ended_early:
             break
-    joined = {place: column.values for place, column in zip(places, found, strict=True)}
+    joined = {place: column.values for place, column in zip(places, growing, strict=True)}
     # What is read once but wanted twice must not be converted twice.
     seen: set[int] = set()
     own: dict[str, npt.NDArray[Any]] = {}
@@ -332,11 +331,10 @@ def _blocks(pieces: Iterator[bytes], skip: int) -> Iterator[_Block]:
         yield begun
 
 
-def _in_order(work: Callable[[_Block], _core.NumberTable], blocks: Iterator[_Block]) -> Iterator[_core.NumberTable]:
+def _in_order(work: Callable[[_Block], NumberTable], blocks: Iterator[_Block], threads: int) -> Iterator[NumberTable]:
     """Work on several blocks at a time, a few ahead of what is asked for; results in the order of the blocks."""
-    threads = thread_count(None)
     with ThreadPoolExecutor(threads) as pool:
-        ahead: deque[Future[_core.NumberTable]] = deque()
+        ahead: deque[Future[NumberTable]] = deque()
         try:
             for block in blocks:
                 ahead.append(pool.submit(work, block))
@@ -349,12 +347,12 @@ def _in_order(work: Callable[[_Block], _core.NumberTable], blocks: Iterator[_Blo
                 waiting.cancel()
 
 
-def _kind(names: list[str]) -> _core.CellKind:
+def _kind(names: list[str]) -> CellKind:
     if "frame" in names:
-        return _core.CellKind.whole
+        return CellKind.whole
     if all(name in MAY_HAVE_GAPS or name in WHOLE_COLUMNS for name in names):
-        return _core.CellKind.optional
-    return _core.CellKind.number
+        return CellKind.optional
+    return CellKind.number
 
 
 def _whole_columns(columns: dict[str, npt.NDArray[Any]]) -> tuple[dict[str, npt.NDArray[Any]], list[str]]:
@@ -377,39 +375,39 @@ def _bytes_per_row(head: TextHead) -> float:
 
 
 _REASONS = {
-    _core.FaultKind.ragged: "another number of cells than the header",
-    _core.FaultKind.empty: "an empty cell",
-    _core.FaultKind.text: "text where a number should be",
-    _core.FaultKind.not_finite: "NaN or infinity",
-    _core.FaultKind.too_large: "a number too large",
-    _core.FaultKind.not_whole: "a frame that is not a whole number",
-    _core.FaultKind.long_line: "a line of more than a megabyte",
+    FaultKind.ragged: "another number of cells than the header",
+    FaultKind.empty: "an empty cell",
+    FaultKind.text: "text where a number should be",
+    FaultKind.not_finite: "NaN or infinity",
+    FaultKind.too_large: "a number too large",
+    FaultKind.not_whole: "a frame that is not a whole number",
+    FaultKind.long_line: "a line of more than a megabyte",
 }
 
 
-def _sentence(fault: _core.Fault, lines_before: int, head: TextHead, width: int, mend: bool = True) -> str:
+def _sentence(fault: Fault, lines_before: int, head: TextHead, width: int, with_fix: bool = True) -> str:
     cell = _decoded(fault.cell)
     where = f"row {lines_before + fault.line}"
     if fault.column:
         name = head.header[fault.column - 1].text if head.header and fault.column <= len(head.header) else ""
         where += f", column {fault.column}" + (f" ({name})" if name else "")
-    mending = "mend or drop that row, or use --skip-bad-rows"
-    if fault.kind is _core.FaultKind.ragged:
+    fix = "fix or drop that row, or use skip_bad_rows="
+    if fault.kind is FaultKind.ragged:
         against = "the header" if head.header is not None else "the first row"
         what = f"has {cell} {'cell' if cell == '1' else 'cells'} and {against} {width}"
-    elif fault.kind is _core.FaultKind.long_line:
-        what, mending = "is longer than a megabyte, so this is not a table", "give a text table"
-    elif fault.kind is _core.FaultKind.empty:
+    elif fault.kind is FaultKind.long_line:
+        what, fix = "is longer than a megabyte, so this is not a table", "give a text table"
+    elif fault.kind is FaultKind.empty:
         what = "is empty"
-    elif fault.kind is _core.FaultKind.text and _DECIMAL_COMMA.match(cell):
-        what, mending = f"is {cell!r}, with a decimal comma", "write numbers with a decimal point"
-    elif fault.kind is _core.FaultKind.text:
+    elif fault.kind is FaultKind.text and _DECIMAL_COMMA.match(cell):
+        what, fix = f"is {cell!r}, with a decimal comma", "write numbers with a decimal point"
+    elif fault.kind is FaultKind.text:
         what = f"is {cell!r}, not a number"
-    elif fault.kind is _core.FaultKind.not_whole:
+    elif fault.kind is FaultKind.not_whole:
         what = f"is {cell!r}, not a whole number"
-        mending = "check which column is the frame (--columns), or use --skip-bad-rows"
-    elif fault.kind is _core.FaultKind.too_large:
+        fix = "check which column is the frame (columns=), or use skip_bad_rows="
+    elif fault.kind is FaultKind.too_large:
         what = f"is {cell!r}, too large for a number"
     else:
         what = f"is {cell!r}, not a finite number"
-    return f"{where}, {what}; {mending}" if mend else f"{where}, {what}"
+    return f"{where}, {what}; {fix}" if with_fix else f"{where}, {what}"

@@ -6,8 +6,8 @@ import csv
 from pathlib import Path
 
 from flatmetric.errors import InputError
-from flatmetric.formats.native import CORNER, Native, ReadOptions, known_length
-from flatmetric.formats.registry import Candidate, Format, Writer
+from flatmetric.formats.base import Candidate, Format, Writer
+from flatmetric.formats.conversion import CORNER, Native, ReadOptions, known_length
 from flatmetric.formats.text import read_columns
 from flatmetric.localizations import Localizations
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from flatmetric.errors import InputError
-from flatmetric.formats.native import Native, ReadOptions, checked
-from flatmetric.formats.registry import Candidate, Format
+from flatmetric.formats.base import Candidate, Format
+from flatmetric.formats.conversion import Native, ReadOptions, checked
 from flatmetric.formats.source import largest_content
 from flatmetric.formats.text import read_columns
 

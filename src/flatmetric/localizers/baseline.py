@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from flatmetric.localizers.found import Found, Setting, Settings, usual
-from flatmetric.result import BoolArray, FloatArray, IntArray
+from flatmetric._arrays import BoolArray, FloatArray, IntArray
+from flatmetric.localizers.base import Setting, Settings, Spots, usual
 
 SETTINGS = {
     "threshold": Setting(4.0, 0.0, 1e6),  # in units of the noise of the filtered image
@@ -24,7 +24,7 @@ _NARROWEST = 0.5  # of the expected width
 _PER_MAD = 1.4826  # from the median absolute deviation to the standard deviation
 
 
-def localize(images: FloatArray, settings: Settings) -> Found:
+def localize(images: FloatArray, settings: Settings) -> Spots:
     """Find spots in images (k, height, width) of photons.
 
     Examples
@@ -33,8 +33,8 @@ def localize(images: FloatArray, settings: Settings) -> Found:
     >>> molecule = np.array([[3210.0, 3190.0, 0.0]])
     >>> image = 10 + spots(molecule, np.array([4000.0]), Optics(), pixels=64, pixel_size=100.0)
     >>> noisy = np.random.default_rng(0).poisson(image)[None].astype(float)
-    >>> found = localize(noisy, DEFAULTS)
-    >>> len(found.x), bool(abs(found.x[0] - 31.6) < 0.1), bool(abs(found.photons[0] - 4000) < 300)
+    >>> spots = localize(noisy, DEFAULTS)
+    >>> len(spots.x), bool(abs(spots.x[0] - 31.6) < 0.1), bool(abs(spots.photons[0] - 4000) < 300)
     (1, True, True)
     """
     half = int(settings["box"]) // 2
@@ -45,7 +45,7 @@ def localize(images: FloatArray, settings: Settings) -> Found:
     else:
         x, y, photons = _centres_of_mass(boxes)
         good = photons > 0
-    return Found(image[good], (column + x)[good], (row + y)[good], photons[good])
+    return Spots(image[good], (column + x)[good], (row + y)[good], photons[good])
 
 
 def find_maxima(images: FloatArray, sigma: float, threshold: float, margin: int) -> tuple[IntArray, IntArray, IntArray]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from flatmetric.localizers.found import Found, Setting, Settings, image_by_image, inside
-from flatmetric.result import FloatArray
+from flatmetric._arrays import FloatArray
+from flatmetric.localizers.base import Setting, Settings, Spots, image_by_image, inside
 
 SETTINGS = {
     "threshold": Setting(4.0, 0.01, 1e6),  # in units of the noise: the standard deviation after clipping
@@ -17,7 +17,7 @@ SETTINGS = {
 SETTINGS_PSF = {**SETTINGS, "box": Setting(5.0, 3.0, 63.0, odd=True)}  # and the side of the fitted square, pixels
 
 
-def localize(images: FloatArray, settings: Settings) -> Found:
+def localize(images: FloatArray, settings: Settings) -> Spots:
     """Find spots in images (k, height, width) of photons with `DAOStarFinder`: its centroids and fluxes."""
 
     def find(image: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -30,7 +30,7 @@ def localize(images: FloatArray, settings: Settings) -> Found:
     return image_by_image(images, find)
 
 
-def localize_psf(images: FloatArray, settings: Settings) -> Found:
+def localize_psf(images: FloatArray, settings: Settings) -> Spots:
     """The same followed by `PSFPhotometry` with a round Gaussian of free width, integrated over pixels."""
     from photutils.psf import CircularGaussianPRF, PSFPhotometry
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from flatmetric.localizers.found import Found, Setting, Settings, inside
-from flatmetric.result import FloatArray
+from flatmetric._arrays import FloatArray
+from flatmetric.localizers.base import Setting, Settings, Spots, inside
 
 SETTINGS = {
     "min_net_gradient": Setting(400.0, 0.0, 1e9),  # photons
@@ -15,17 +15,17 @@ SETTINGS = {
 _PHOTONS = {"Baseline": 0.0, "Sensitivity": 1.0, "Gain": 1.0, "Qe": 1.0}  # the images are in photons already
 
 
-def localize_lq(images: FloatArray, settings: Settings) -> Found:
+def localize_lq(images: FloatArray, settings: Settings) -> Spots:
     """Find spots in images (k, height, width) of photons with Picasso, least squares."""
     return _localize(images, settings, "gausslq")
 
 
-def localize_mle(images: FloatArray, settings: Settings) -> Found:
+def localize_mle(images: FloatArray, settings: Settings) -> Spots:
     """Find spots in images (k, height, width) of photons with Picasso, maximum likelihood."""
     return _localize(images, settings, "gaussmle")
 
 
-def _localize(images: FloatArray, settings: Settings, method: str) -> Found:
+def _localize(images: FloatArray, settings: Settings, method: str) -> Spots:
     from picasso import gausslq, gaussmle, localize
 
     box = int(settings["box"])
@@ -33,7 +33,7 @@ def _localize(images: FloatArray, settings: Settings, method: str) -> Found:
     spots_at = localize.identify(movie, settings["min_net_gradient"], box, threaded=False, return_info=False)
     if len(spots_at) == 0:
         none = np.empty(0)
-        return Found(np.empty(0, dtype=np.int64), none, none, none)
+        return Spots(np.empty(0, dtype=np.int64), none, none, none)
     spots = localize.get_spots(movie, spots_at, box, _PHOTONS)
     if method == "gausslq":
         table = gausslq.locs_from_fits(spots_at, gausslq.fit_spots(spots), box, False)
@@ -41,4 +41,4 @@ def _localize(images: FloatArray, settings: Settings, method: str) -> Found:
         table = gaussmle.locs_from_fits(spots_at, *gaussmle.gaussmle(spots, 0.001, 100), box)
     x, y, photons = (np.asarray(table[name], dtype=np.float64) for name in ("x", "y", "photons"))
     kept = inside(images, x, y) & (photons > 0)
-    return Found(np.asarray(table["frame"], dtype=np.int64)[kept], x[kept], y[kept], photons[kept])
+    return Spots(np.asarray(table["frame"], dtype=np.int64)[kept], x[kept], y[kept], photons[kept])

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from flatmetric._arrays import FloatArray
 from flatmetric.errors import InputError
-from flatmetric.localizers.found import Found, Setting, Settings, image_by_image
-from flatmetric.result import FloatArray
+from flatmetric.localizers.base import Setting, Settings, Spots, image_by_image
 
 SETTINGS = {
     "threshold": Setting(0.15, 0.0, 1.0),  # as a part of the strongest response in the image
@@ -18,21 +18,21 @@ SETTINGS = {
 }
 
 
-def localize_log(images: FloatArray, settings: Settings) -> Found:
+def localize_log(images: FloatArray, settings: Settings) -> Spots:
     """Find spots in images (k, height, width) of photons with `blob_log`; places are whole pixels."""
     from skimage.feature import blob_log
 
     return _localize(images, settings, lambda image, **widths: blob_log(image, num_sigma=5, **widths))
 
 
-def localize_dog(images: FloatArray, settings: Settings) -> Found:
+def localize_dog(images: FloatArray, settings: Settings) -> Spots:
     """Find spots in images (k, height, width) of photons with `blob_dog`; places are whole pixels."""
     from skimage.feature import blob_dog
 
     return _localize(images, settings, lambda image, **widths: blob_dog(image, sigma_ratio=1.4, **widths))
 
 
-def _localize(images: FloatArray, settings: Settings, blobs: Any) -> Found:
+def _localize(images: FloatArray, settings: Settings, blobs: Any) -> Spots:
     if settings["min_sigma"] > settings["max_sigma"]:
         sigmas = f"min_sigma {settings['min_sigma']:g} is above max_sigma {settings['max_sigma']:g}"
         raise InputError(f"{sigmas}; exchange them")

@@ -6,8 +6,8 @@ import warnings
 
 import numpy as np
 
-from flatmetric.localizers.found import Found, Setting, Settings, image_by_image, usual
-from flatmetric.result import FloatArray
+from flatmetric._arrays import FloatArray
+from flatmetric.localizers.base import Setting, Settings, Spots, image_by_image, usual
 
 SETTINGS = {
     "diameter": Setting(5.0, 3.0, 63.0, odd=True),  # size of a spot, pixels
@@ -17,7 +17,7 @@ SETTINGS = {
 DEFAULTS = usual(SETTINGS)
 
 
-def localize(images: FloatArray, settings: Settings) -> Found:
+def localize(images: FloatArray, settings: Settings) -> Spots:
     """Find spots in images (k, height, width) of photons with `trackpy.locate`."""
     import trackpy
 

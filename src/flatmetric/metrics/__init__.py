@@ -1,1 +1,1 @@
-"""Metrics: small pure functions, each with a typed result."""
+"""Metrics: one module for each family, one table of them all."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from flatmetric._arrays import FloatArray
 from flatmetric.localizations import Localizations
-from flatmetric.metrics.value import Undefined, Value
-from flatmetric.result import FloatArray
+from flatmetric.metrics.base import IN_2D, Measure, metric
 
 VOXEL = 10.0  # nm
 SIGMA = 20.0 / (2 * math.sqrt(2 * math.log(2)))  # nm: a width of 20 nm at half height
@@ -24,17 +24,17 @@ _SLAB = 16  # planes rendered at a time
 class ImageScore:
     """SNR in dB of the volume and of its projections, and the FRC resolution of the projections in nm."""
 
-    snr_xyz: Value
-    snr_xy: Value
-    snr_xz: Value
-    snr_yz: Value
-    frc_xy: Value
-    frc_xz: Value
-    frc_yz: Value
+    snr_xyz: float | None = metric("SNR of the volume", unit="dB", better="higher", shown=False)
+    snr_xy: float | None = metric("SNR of the image xy", unit="dB", better="higher", shown=False)
+    snr_xz: float | None = metric("SNR of the image xz", unit="dB", better="higher", shown=False)
+    snr_yz: float | None = metric("SNR of the image yz", unit="dB", better="higher", shown=False)
+    frc_xy: float | None = metric("FRC resolution xy", unit="nm", format=".1f", better="lower", shown=False)
+    frc_xz: float | None = metric("FRC resolution xz", unit="nm", format=".1f", better="lower", shown=False)
+    frc_yz: float | None = metric("FRC resolution yz", unit="nm", format=".1f", better="lower", shown=False)
 
 
-def snr(reference: FloatArray, estimate: FloatArray) -> Value:
-    """10 log10(sum reference^2 / sum (reference - estimate)^2), in dB.
+def snr(reference: FloatArray, estimate: FloatArray) -> Measure:
+    """10 log10(sum reference^2 / sum (reference - estimate)^2), in dB, or why there is no such number.
 
     Examples
     --------
@@ -44,11 +44,11 @@ def snr(reference: FloatArray, estimate: FloatArray) -> Value:
     return _decibel(float((reference**2).sum()), float(((reference - estimate) ** 2).sum()))
 
 
-def _decibel(signal: float, noise: float) -> Value:
+def _decibel(signal: float, noise: float) -> Measure:
     if signal == 0:
-        return Undefined("the rendered truth is empty")
+        return "the rendered truth is empty"
     if noise == 0:
-        return Undefined("the images are equal, so the ratio is infinite")
+        return "the images are equal, so the ratio is infinite"
     return 10 * math.log10(signal / noise)
 
 
@@ -93,7 +93,7 @@ def _add(image: FloatArray, points: FloatArray, voxel: npt.NDArray[np.int64], sh
         np.add.at(image, flat, weight)
 
 
-def frc(reference: FloatArray, estimate: FloatArray) -> Value:
+def frc(reference: FloatArray, estimate: FloatArray) -> Measure:
     """Resolution in nm at which the Fourier ring correlation of two images falls to 1/7.
 
     The curve is smoothed by local lines over a twentieth of its rings (at least five). Without a crossing it is
@@ -106,7 +106,7 @@ def frc(reference: FloatArray, estimate: FloatArray) -> Value:
     20.0
     """
     if not reference.any() or not estimate.any():
-        return Undefined("an image is empty")
+        return "an image is empty"
     a, b = np.fft.fft2(reference), np.fft.fft2(estimate)
     frequencies = np.hypot(*np.meshgrid(*(np.fft.fftfreq(n) for n in reference.shape), indexing="ij"))
     rings = min(reference.shape) // 2
@@ -141,26 +141,26 @@ def _smoothed(curve: FloatArray) -> FloatArray:
     return smooth
 
 
-def image_score(truth: Localizations, pred: Localizations, *, fov: tuple[float, float], dim: int) -> ImageScore:
-    """Compare rendered images of a field of `fov` nm (and, in 3D, 1500 nm depth around the focal plane).
+def image_score(truth: Localizations, pred: Localizations, *, fov: tuple[float, float], dim: int) -> dict[str, Measure]:
+    """The fields of `ImageScore`: images of a field of `fov` nm (and, in 3D, 1500 nm depth around the focal plane).
 
     Examples
     --------
     >>> t = Localizations(frame=[1], x=[255.0], y=[255.0])
     >>> p = Localizations(frame=[1], x=[260.0], y=[255.0])
-    >>> round(image_score(t, p, fov=(640.0, 640.0), dim=2).snr_xy, 2)
+    >>> round(image_score(t, p, fov=(640.0, 640.0), dim=2)["snr_xy"], 2)
     7.81
     """
     lateral = (math.ceil(fov[0] / VOXEL), math.ceil(fov[1] / VOXEL))
-    if dim == 2:
-        images = [render(table.points(2), lateral) for table in (truth, pred)]
-        flat = Undefined("scored in 2D")
-        return ImageScore(flat, snr(*images), flat, flat, frc(*images), flat, flat)
-    return _volume_score(truth, pred, (*lateral, math.ceil(DEPTH / VOXEL)))
+    if dim == 3:
+        return _volume_score(truth, pred, (*lateral, math.ceil(DEPTH / VOXEL)))
+    images = [render(table.points(2), lateral) for table in (truth, pred)]
+    axial = dict.fromkeys(("snr_xyz", "snr_xz", "snr_yz", "frc_xz", "frc_yz"), IN_2D.text)
+    return {"snr_xy": snr(*images), "frc_xy": frc(*images), **axial}
 
 
-def _volume_score(truth: Localizations, pred: Localizations, shape: tuple[int, int, int]) -> ImageScore:
-    """Plane by plane, so that the volume is never held as a whole."""
+def _volume_score(truth: Localizations, pred: Localizations, shape: tuple[int, int, int]) -> dict[str, Measure]:
+    """Rendered plane by plane, so that the volume is never in memory as a whole."""
     width, height, depth = shape
     xy = [np.zeros((width, height)) for _ in range(2)]
     xz = [np.zeros((width, depth)) for _ in range(2)]
@@ -179,14 +179,11 @@ def _volume_score(truth: Localizations, pred: Localizations, shape: tuple[int, i
             xy[side] += slab.sum(axis=2)
             xz[side][:, first : first + planes] = slab.sum(axis=1)
             yz[side][:, first : first + planes] = slab.sum(axis=0)
-    return ImageScore(
-        snr_xyz=_decibel(signal, noise),
-        snr_xy=snr(*xy),
-        snr_xz=snr(*xz),
-        snr_yz=snr(*yz),
-        frc_xy=frc(*xy),
-        frc_xz=frc(*xz),
-        frc_yz=frc(*yz),
+    projections = {"xy": xy, "xz": xz, "yz": yz}
+    return (
+        {"snr_xyz": _decibel(signal, noise)}
+        | {f"snr_{name}": snr(*images) for name, images in projections.items()}
+        | {f"frc_{name}": frc(*images) for name, images in projections.items()}
     )
 
 

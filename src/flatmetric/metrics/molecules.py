@@ -1,4 +1,4 @@
-"""The challenge's metrics for each molecule instead of each of its appearances."""
+"""The challenge's metrics over molecules instead of their appearances in frames."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flatmetric._arrays import FloatArray, IntArray
 from flatmetric.localizations import Localizations
-from flatmetric.metrics.challenge import precision_errors
-from flatmetric.metrics.value import Undefined, Value, ratio
-from flatmetric.result import FloatArray, IntArray
+from flatmetric.metrics.base import Measure, Reasons, Settings, Sums, evaluate, metric
+from flatmetric.metrics.jaccard_rmse import ChallengeScore
+from flatmetric.metrics.match_sums import MatchedRows, sum_matches
 
 
 @dataclass(frozen=True, slots=True)
 class MoleculeScore:
-    """Molecules found at least once, and how well their mean position is known. Lengths in nm."""
+    """Molecules that are matched at least once, and how well their mean position is known. Lengths in nm."""
 
-    tp: int | Undefined
-    fn: int | Undefined
-    recall: Value
-    rmse_xy: Value
-    rmse_z: Value
-    rmse_xyz: Value
-    mad_xy: Value
-    mad_z: Value
-    mad_xyz: Value
-    detection_ratio: Value
+    tp: int | None = metric("molecules found", format="d", better="higher", shown=False)
+    fn: int | None = metric("molecules missed", format="d", better="lower", shown=False)
+    recall: float | None = metric("recall of molecules", format=".3f", better="higher", shown=False)
+    rmse_xy: float | None = metric("RMSE lateral of molecules", unit="nm", better="lower", shown=False)
+    rmse_z: float | None = metric("RMSE axial of molecules", unit="nm", better="lower", shown=False)
+    rmse_xyz: float | None = metric("RMSE 3D of molecules", unit="nm", better="lower", shown=False)
+    mad_xy: float | None = metric("MAD lateral of molecules", unit="nm", better="lower", shown=False)
+    mad_z: float | None = metric("MAD axial of molecules", unit="nm", better="lower", shown=False)
+    mad_xyz: float | None = metric("MAD 3D of molecules", unit="nm", better="lower", shown=False)
+    detection_ratio: float | None = metric("share of frames found", format=".1%", better="higher", shown=False)
 
 
 def molecule_numbers(truth: Localizations) -> IntArray | None:
@@ -45,46 +46,38 @@ def molecule_numbers(truth: Localizations) -> IntArray | None:
     return np.unique(truth.id, return_inverse=True)[1].reshape(-1)
 
 
-def undefined_molecules(reason: str) -> MoleculeScore:
-    """What stands where molecules can't be told apart.
-
-    Examples
-    --------
-    >>> undefined_molecules("the truth has no ids").recall
-    Undefined(reason='the truth has no ids')
-    """
-    fields = dataclasses.fields(MoleculeScore)
-    return MoleculeScore(**{field.name: Undefined(reason) for field in fields})
-
-
-def molecule_score(molecules: IntArray, matched_rows: IntArray, errors: FloatArray, *, dim: int) -> MoleculeScore:
+def molecule_score(
+    molecules: IntArray | None, matched_rows: IntArray, errors: FloatArray, *, dim: int
+) -> tuple[MoleculeScore, Reasons]:
     """Score molecules from the number of each true row's molecule, the matched rows, and their (k, 3) errors in nm.
 
     A molecule is found if one of its rows is matched. Its error is the mean of the errors of its matched rows, which is
     the mean of its detections minus its place. The detection ratio is the share of its rows that were matched, averaged
-    over the found molecules.
+    over the molecules found. Where molecules can't be told apart (None), everything is undefined.
 
     Examples
     --------
-    >>> s = molecule_score(np.array([0, 0, 1]), np.array([0, 1]), np.array([[3.0, 0, 0], [-3.0, 0, 0]]), dim=2)
+    >>> s, _ = molecule_score(np.array([0, 0, 1]), np.array([0, 1]), np.array([[3.0, 0, 0], [-3.0, 0, 0]]), dim=2)
     >>> s.tp, s.fn, s.rmse_xy, s.detection_ratio
     (1, 1, 0.0, 1.0)
     """
+    names = [field.name for field in dataclasses.fields(MoleculeScore)]
+    if molecules is None:
+        return evaluate(
+            MoleculeScore, Sums.from_columns({}, Settings(dim)), dict.fromkeys(names, "the truth has no ids")
+        )
     rows = np.bincount(molecules)
-    there = rows > 0
     matched = np.bincount(molecules[matched_rows], minlength=len(rows))
     found = matched > 0
-    tp, fn = int(found.sum()), int((there & ~found).sum())
-    mean = (
-        np.column_stack(
-            [np.bincount(molecules[matched_rows], errors[:, axis], minlength=len(rows))[found] for axis in range(3)]
-        )
-        / matched[found, None]
-    )
-    spread = {name: value for name, value in precision_errors(mean, dim).items() if not name.startswith("bias")}
-    share: Value = Undefined("no molecule was found")
-    if tp:
-        share = float(np.mean(matched[found] / rows[found]))
-    return MoleculeScore(
-        tp=tp, fn=fn, recall=ratio(tp, tp + fn, "there is no molecule"), **spread, detection_ratio=share
-    )
+    tp, fn = int(found.sum()), int(((rows > 0) & ~found).sum())
+    summed = [np.bincount(molecules[matched_rows], errors[:, axis], minlength=len(rows))[found] for axis in range(3)]
+    # The challenge's formulas, over the mean error of each molecule.
+    mean_errors = np.column_stack(summed) / matched[found, None]
+    sums = Sums.from_columns(sum_matches(MatchedRows(mean_errors)), Settings(dim))
+    spread, undefined = evaluate(ChallengeScore, sums)
+    measured: dict[str, Measure] = {
+        name: undefined.get(name) or getattr(spread, name) for name in names if name.startswith(("rmse", "mad"))
+    }
+    measured |= {"tp": tp, "fn": fn, "recall": tp / (tp + fn) if tp + fn else "there is no molecule"}
+    ratio = float(np.mean(matched[found] / rows[found])) if tp else "no molecule was found"
+    return evaluate(MoleculeScore, sums, measured | {"detection_ratio": ratio})

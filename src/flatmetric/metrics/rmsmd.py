@@ -2,53 +2,82 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-from flatmetric import _core
+import numpy as np
+
+from flatmetric._core import nearest
 from flatmetric.localizations import Localizations
-from flatmetric.metrics.value import Undefined, Value
+from flatmetric.metrics.base import Measure, Reason, metric
+
+_NOBODY = "no point has another on the other side"
+_ALONE = Reason(_NOBODY, lambda s: s.with_nearest_truth + s.with_nearest_pred == 0)
+_ALONE_TRUTH = Reason(_NOBODY, lambda s: s.with_nearest_truth == 0)
+_ALONE_PRED = Reason(_NOBODY, lambda s: s.with_nearest_pred == 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Rmsmd:
     """Root mean square of the distances (nm) of all points to the nearest of the other side.
 
-    `per_frame` looks for the nearest within the frame and pools all frames; points of frames that have nobody on the
-    other side have no nearest and are counted in `alone`. `whole_set` disregards the frames.
+    `per_frame` looks for the nearest point within the frame and pools all frames; points of frames with nobody on the
+    other side have no nearest and are counted in `alone`. `whole_set` ignores the frames.
     """
 
-    per_frame: Value
-    per_frame_truth_to_pred: Value
-    per_frame_pred_to_truth: Value
-    alone: int
-    whole_set: Value
-    whole_set_truth_to_pred: Value
-    whole_set_pred_to_truth: Value
+    per_frame: float | None = metric(
+        "RMSMD per frame",
+        lambda s: np.sqrt((s.nearest_truth + s.nearest_pred) / (s.with_nearest_truth + s.with_nearest_pred)),
+        unit="nm",
+        better="lower",
+        undefined=(_ALONE,),
+    )
+    per_frame_truth_to_pred: float | None = metric(
+        "RMSMD per frame, truth to pred",
+        lambda s: np.sqrt(s.nearest_truth / s.with_nearest_truth),
+        unit="nm",
+        better="lower",
+        undefined=(_ALONE_TRUTH,),
+        shown=False,
+    )
+    per_frame_pred_to_truth: float | None = metric(
+        "RMSMD per frame, pred to truth",
+        lambda s: np.sqrt(s.nearest_pred / s.with_nearest_pred),
+        unit="nm",
+        better="lower",
+        undefined=(_ALONE_PRED,),
+        shown=False,
+    )
+    alone: int = metric(
+        "points with nobody in their frame",
+        lambda s: s.n_truth + s.n_pred - s.with_nearest_truth - s.with_nearest_pred,
+        format="d",
+        better="lower",
+        interval=False,
+        shown=False,
+    )
+    whole_set: float | None = metric("RMSMD whole set", unit="nm", better="lower")
+    whole_set_truth_to_pred: float | None = metric(
+        "RMSMD whole set, truth to pred", unit="nm", better="lower", shown=False
+    )
+    whole_set_pred_to_truth: float | None = metric(
+        "RMSMD whole set, pred to truth", unit="nm", better="lower", shown=False
+    )
 
 
-def _root_mean(squares: float, count: int) -> Value:
-    if count == 0:
-        return Undefined("no point has another on the other side")
-    return math.sqrt(squares / count)
-
-
-def rmsmd(truth: Localizations, pred: Localizations, *, dim: int, threads: int = 1) -> Rmsmd:
-    """RMSMD between two tables in nm, per frame and over the whole set.
+def rmsmd_whole_set(truth: Localizations, pred: Localizations, *, dim: int, threads: int = 1) -> dict[str, Measure]:
+    """RMSMD in nm between all points, whatever their frames: the fields of `Rmsmd` that don't add over frames.
 
     Examples
     --------
     >>> t = Localizations(frame=[1, 1], x=[0.0, 100.0], y=[0.0, 0.0])
     >>> p = Localizations(frame=[1], x=[3.0], y=[4.0])
-    >>> rmsmd(t, p, dim=2).whole_set_pred_to_truth
+    >>> rmsmd_whole_set(t, p, dim=2)["whole_set_pred_to_truth"]
     5.0
     """
-    there, back = truth.points(dim), pred.points(dim)
-    found = []
-    for frames in ((truth.frame, pred.frame), (None, None)):
-        _, *columns = _core.nearest(there, back, frames[0], frames[1], threads)
-        n, m = (int(column.sum()) for column in columns[:2])
-        a, b = (float(column.sum()) for column in columns[2:])
-        found.append((_root_mean(a + b, n + m), _root_mean(a, n), _root_mean(b, m), len(truth) + len(pred) - n - m))
-    per_frame, (*whole_set, _) = found
-    return Rmsmd(*per_frame, *whole_set)
+    sums = nearest(truth.points(dim, threads), pred.points(dim, threads), None, None, threads)
+    n, m = int(sums.truth_count.sum()), int(sums.pred_count.sum())
+    a, b = float(sums.truth.sum()), float(sums.pred.sum())
+    names = ("whole_set", "whole_set_truth_to_pred", "whole_set_pred_to_truth")
+    if n + m == 0:
+        return dict.fromkeys(names, _NOBODY)
+    return dict(zip(names, np.sqrt([(a + b) / (n + m), a / n, b / m]).tolist(), strict=True))

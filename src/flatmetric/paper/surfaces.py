@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flatmetric.arguments import thread_count
+from flatmetric._arrays import FloatArray, IntArray
+from flatmetric._progress import Progress
+from flatmetric._validation import thread_count
 from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations
-from flatmetric.metrics.matching import match
+from flatmetric.matching.matcher import match_frames
 from flatmetric.plots import style
-from flatmetric.reference import MAX_PAIRS
-from flatmetric.result import FloatArray, IntArray
-from flatmetric.transport import flat_metric
+from flatmetric.transport.flat_metric import flat_metric
+from flatmetric.transport.lp import MAX_PAIRS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,8 +31,6 @@ PER_RMSE = 2 * math.sqrt(2) / 3
 
 _LP_SAMPLE = 40
 _MOST_POINTS = 100_000
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +148,7 @@ def surfaces(settings: Settings, progress: Progress | None = None) -> Surfaces:
         full_recall = trials.distance[-settings.points * settings.trials :]
         own_partner[row] = np.minimum(full_recall, 2 * settings.lam).mean()
         if progress is not None:
-            progress(row + 1, settings.steps)
+            progress("Figure 1", row + 1, settings.steps)
     return Surfaces(
         settings=settings,
         radius=settings.radius,
@@ -198,7 +196,7 @@ def _challenge_metrics(settings: Settings, trials: Trials) -> tuple[FloatArray, 
     """Jaccard in percent and RMSE in nm of each trial; RMSE is NaN where nothing was found."""
     truth = Localizations(frame=trials.truth_frame, x=trials.truth[:, 0], y=trials.truth[:, 1])
     pred = Localizations(frame=trials.pred_frame, x=trials.pred[:, 0], y=trials.pred[:, 1])
-    matches = match(
+    matches = match_frames(
         truth,
         pred,
         dim=2,
@@ -380,7 +378,7 @@ def _draw_surface(
     return figure
 
 
-def draw_deviation(found: Deviation) -> Figure:
+def draw_deviation(d: Deviation) -> Figure:
     """How the Flat Metric at full recall leaves its line, and what takes it away.
 
     Examples
@@ -392,19 +390,24 @@ def draw_deviation(found: Deviation) -> Figure:
         figure = style.new_figure(6.4, 2.8)
         left, right = figure.subplots(1, 2)
         left.plot(
-            found.radius_nm, found.line, color=style.SKY, linestyle="--", linewidth=3, label="$c\\,$RMSE $= 2r/3$"
+            d.radius_nm,
+            d.line,
+            color=style.SKY,
+            linestyle="--",
+            linewidth=3,
+            label="$c\\,$RMSE $= 2r/3$",
         )
-        left.plot(found.radius_nm, found.flat_metric, color=style.BLACK, label="Flat Metric")
+        left.plot(d.radius_nm, d.flat_metric, color=style.BLACK, label="Flat Metric")
         left.set(xlabel="error radius r [nm]", ylabel="nm per true molecule", title="full recall")
         left.legend()
-        _draw_parts(right, found)
+        _draw_parts(right, d)
     return figure
 
 
-def _draw_parts(axes: Axes, found: Deviation) -> None:
-    difference, error = found.flat_metric - found.line, 3 * found.standard_error
+def _draw_parts(axes: Axes, d: Deviation) -> None:
+    difference, error = d.flat_metric - d.line, 3 * d.standard_error
     axes.fill_between(
-        found.radius_nm,
+        d.radius_nm,
         difference - error,
         difference + error,
         color=style.GREY,
@@ -412,9 +415,9 @@ def _draw_parts(axes: Axes, found: Deviation) -> None:
         linewidth=0,
         label="3 s.e.",
     )
-    axes.plot(found.radius_nm, difference, color=style.BLACK, label="Flat Metric - line")
-    axes.plot(found.radius_nm, found.partners, color=style.VERMILION, linestyle="--", label="better partners")
-    axes.plot(found.radius_nm, found.cap, color=style.GREEN, linestyle=":", linewidth=2, label="cap at $2\\lambda$")
+    axes.plot(d.radius_nm, difference, color=style.BLACK, label="Flat Metric - line")
+    axes.plot(d.radius_nm, d.partners, color=style.VERMILION, linestyle="--", label="better partners")
+    axes.plot(d.radius_nm, d.cap, color=style.GREEN, linestyle=":", linewidth=2, label="cap at $2\\lambda$")
     axes.axhline(0, color=style.GREY, linewidth=0.6)
     axes.set(xlabel="error radius r [nm]", ylabel="nm", title="why it leaves the line")
     axes.legend(loc="lower left")

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flatmetric._arrays import FloatArray
 from flatmetric.plots import style
 from flatmetric.plots.transport_map import transport_map
-from flatmetric.result import FlatResult, FloatArray
-from flatmetric.transport import flat_metric
+from flatmetric.transport.flat_metric import flat_metric
+from flatmetric.transport.result import FlatResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

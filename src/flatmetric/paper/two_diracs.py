@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flatmetric._arrays import FloatArray
 from flatmetric.plots import style
-from flatmetric.result import FloatArray
-from flatmetric.transport import flat_metric
+from flatmetric.transport.flat_metric import flat_metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

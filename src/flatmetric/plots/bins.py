@@ -7,24 +7,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flatmetric.explanations import QUANTITIES, Bin, Quantity
-from flatmetric.metrics.value import Undefined, Value
 from flatmetric.plots import style
+from flatmetric.scoring.breakdown import QUANTITIES, Bin, Quantity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 def scores_by(axes: Axes, bins: Sequence[Bin], quantity: Quantity) -> Axes:
-    """Flat Metric in nm on the left axis, Jaccard in percent on the right, for each bin of `by(score, quantity)`.
+    """Flat Metric in nm on the left axis, Jaccard in percent on the right, for each bin of `score_in_bins`.
 
     Examples
     --------
-    >>> from flatmetric.explanations import by
+    >>> from flatmetric.scoring.breakdown import score_in_bins
     >>> from flatmetric.plots.style import new_figure
-    >>> from flatmetric.scoring import score
+    >>> from flatmetric.scoring.score import score
     >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
-    >>> bins = by(score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}), "frame", bins=2)
+    >>> bins = score_in_bins(score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}), "frame", bins=2)
     >>> scores_by(new_figure(3, 3).subplots(), bins, "frame").get_xlabel()
     'frame'
     """
@@ -32,8 +31,8 @@ def scores_by(axes: Axes, bins: Sequence[Bin], quantity: Quantity) -> Axes:
         axes.set_title("no true molecule to compare with")
         return axes
     edges = np.array([bins[0].low, *(each.high for each in bins)])
-    flat = [_number(each.flat_metric) for each in bins]
-    jaccard = [_number(each.challenge.jaccard) for each in bins]
+    flat = np.array([each.flat_metric for each in bins], dtype=np.float64)  # None becomes NaN
+    jaccard = np.array([each.challenge.jaccard for each in bins], dtype=np.float64)
     axes.stairs(flat, edges, color=style.BLUE, linewidth=2, baseline=None, label="Flat Metric")
     axes.set(xlabel=QUANTITIES[quantity], ylabel="Flat Metric [nm]", ylim=(0, None))
     right = axes.twinx()
@@ -43,7 +42,3 @@ def scores_by(axes: Axes, bins: Sequence[Bin], quantity: Quantity) -> Axes:
     axes.yaxis.label.set_color(style.BLUE)
     right.yaxis.label.set_color(style.VERMILION)
     return axes
-
-
-def _number(value: Value) -> float:
-    return np.nan if isinstance(value, Undefined) else value

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from flatmetric.metrics.value import Undefined
 from flatmetric.plots import style
-from flatmetric.scoring import Score
+from flatmetric.scoring.score import Score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,21 +21,18 @@ def error_budget(axes: Axes, scores: Mapping[str, Score]) -> Axes:
     Examples
     --------
     >>> from flatmetric.plots.style import new_figure
-    >>> from flatmetric.scoring import score
+    >>> from flatmetric.scoring.score import score
     >>> truth = {"frame": [1, 1], "x": [0.0, 900.0], "y": [0.0, 0.0]}
     >>> axes = error_budget(new_figure(4, 1).subplots(), {"mine": score(truth, {"frame": [1], "x": [3.0], "y": [4.0]})})
     >>> [round(float(bar.get_width()), 3) for bar in axes.patches]
     [2.5, 62.5, 0.0]
     """
-    totals = [
-        0.0 if isinstance(score.flat_metric.value, Undefined) else score.flat_metric.value for score in scores.values()
-    ]
+    totals = [score.flat_metric.value or 0.0 for score in scores.values()]
     longest = max(totals, default=0.0) or 1.0
     for row, (score, total) in enumerate(zip(scores.values(), totals, strict=True)):
         start = 0.0
         for part, color, hatch in _PARTS:
-            value = getattr(score.flat_metric, part)
-            width = 0.0 if isinstance(value, Undefined) else value
+            width = getattr(score.flat_metric, part) or 0.0
             label = part if row == 0 else None
             axes.barh(row, width, left=start, color=color, hatch=hatch, edgecolor="white", height=0.7, label=label)
             if width > _NARROW * longest:

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flatmetric.explanations import matched_errors
 from flatmetric.plots import style
-from flatmetric.scoring import Score
+from flatmetric.scoring.score import Score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +24,7 @@ def error_scatter(axes: Axes, score: Score) -> Axes:
     Examples
     --------
     >>> from flatmetric.plots.style import new_figure
-    >>> from flatmetric.scoring import score
+    >>> from flatmetric.scoring.score import score
     >>> truth = {"frame": [1], "x": [0.0], "y": [0.0]}
     >>> axes = error_scatter(new_figure(3, 3).subplots(), score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}))
     >>> axes.get_title()
@@ -33,7 +32,7 @@ def error_scatter(axes: Axes, score: Score) -> Axes:
     """
     from matplotlib.patches import Circle
 
-    errors = matched_errors(score)
+    errors = score.matched.errors
     axes.set(xlabel="dx [nm]", ylabel="dy [nm]")
     axes.set_aspect("equal")
     if len(errors) == 0:
@@ -59,13 +58,13 @@ def error_histogram(axes: Axes, score: Score, axis: int) -> Axes:
     Examples
     --------
     >>> from flatmetric.plots.style import new_figure
-    >>> from flatmetric.scoring import score
+    >>> from flatmetric.scoring.score import score
     >>> truth = {"frame": [1], "x": [0.0], "y": [0.0]}
     >>> axes = error_histogram(new_figure(3, 3).subplots(), score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}), 1)
     >>> axes.get_title()
     'bias +4.0 nm, RMSE 4.0 nm'
     """
-    values = matched_errors(score)[:, axis]
+    values = score.matched.errors[:, axis]
     axes.set(xlabel=f"d{AXES[axis]} [nm]", ylabel="molecules")
     if len(values) == 0:
         axes.set_title("no match")

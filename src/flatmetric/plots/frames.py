@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flatmetric.explanations import averaged_frames
 from flatmetric.plots import style
-from flatmetric.scoring import Score
+from flatmetric.scoring.breakdown import averaged_frames
+from flatmetric.scoring.score import Score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,7 @@ def score_per_frame(axes: Axes, score: Score) -> Axes:
     Examples
     --------
     >>> from flatmetric.plots.style import new_figure
-    >>> from flatmetric.scoring import score
+    >>> from flatmetric.scoring.score import score
     >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
     >>> axes = score_per_frame(new_figure(4, 2).subplots(), score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}))
     >>> axes.get_ylabel()

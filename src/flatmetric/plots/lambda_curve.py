@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from flatmetric.curve import FlatCurve, crossings
 from flatmetric.plots import style
+from flatmetric.transport.curve import FlatCurve, crossings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

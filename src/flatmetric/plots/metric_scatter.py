@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from flatmetric._arrays import FloatArray
 from flatmetric.plots import style
-from flatmetric.result import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

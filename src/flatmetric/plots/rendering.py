@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from flatmetric.comparison import rows_of
-from flatmetric.explanations import row_costs
 from flatmetric.plots import style
-from flatmetric.scoring import Score
+from flatmetric.scoring.score import Score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +26,7 @@ def rendering(axes: Axes, score: Score, side: Literal["truth", "pred"]) -> Axes:
     Examples
     --------
     >>> from flatmetric.plots.style import new_figure
-    >>> from flatmetric.scoring import score
+    >>> from flatmetric.scoring.score import score
     >>> truth = {"frame": [1, 1], "x": [0.0, 900.0], "y": [0.0, 0.0]}
     >>> axes = rendering(new_figure(3, 3).subplots(), score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}), "truth")
     >>> axes.get_title()
@@ -36,8 +34,7 @@ def rendering(axes: Axes, score: Score, side: Literal["truth", "pred"]) -> Axes:
     """
     from scipy.ndimage import gaussian_filter
 
-    compared, costs = score.compared, row_costs(score)
-    truth, pred = rows_of(compared.truth, compared.truth_counts), rows_of(compared.pred, compared.pred_counts)
+    truth, pred, costs = score.matched.kept_truth, score.matched.kept_pred, score.costs
     axes.set(xlabel="x [nm]", ylabel="y [nm]")
     if len(truth) + len(pred) == 0:
         axes.set_title("nothing to compare")

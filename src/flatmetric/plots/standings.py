@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from flatmetric.leaderboard import Standing
 from flatmetric.plots import style
+from flatmetric.statistics.ranking import Standing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flatmetric._files import whole_file
 from flatmetric.errors import InputError
-from flatmetric.output import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

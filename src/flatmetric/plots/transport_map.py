@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flatmetric.explanations import row_costs
+from flatmetric._arrays import FloatArray, IntArray
 from flatmetric.plots import style
-from flatmetric.result import FloatArray, IntArray
-from flatmetric.scoring import Score
+from flatmetric.scoring.score import Score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +23,7 @@ def transport_map(
     *,
     scale_bar: bool = True,
 ) -> Axes:
-    """Draw (n, 2) true and (m, 2) found positions in nm and the plan between them.
+    """Draw (n, 2) true and (m, 2) predicted positions in nm and the plan between them.
 
     Row `truth_rows[k]` of the truth is joined by a line with row `pred_rows[k]` of pred; a cross stands on mass that is
     destroyed (missed), a plus on mass that is created (false). y points down, as in images. `scale_bar` draws a length
@@ -70,24 +69,21 @@ def frame_map(axes: Axes, score: Score, frame: int) -> Axes:
     Examples
     --------
     >>> from flatmetric.plots.style import new_figure
-    >>> from flatmetric.scoring import score
+    >>> from flatmetric.scoring.score import score
     >>> truth = {"frame": [1, 1], "x": [0.0, 900.0], "y": [0.0, 0.0]}
     >>> axes = frame_map(new_figure(3, 3).subplots(), score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}), frame=1)
     >>> axes.get_title()
     'frame 1: 2 true, 1 found, 65.0 nm per molecule'
     """
-    compared, costs = score.compared, row_costs(score)
-    true = compared.truth_counts[compared.truth.frame[compared.truth_counts] == frame]
-    found = compared.pred_counts[compared.pred.frame[compared.pred_counts] == frame]
-    own = np.isin(compared.truth_counts, true)
-    partner = costs.truth_partner[own]
+    matched, costs = score.matched, score.costs
+    of_truth, of_pred = matched.kept_truth.frame == frame, matched.kept_pred.frame == frame
+    partner = costs.truth_partner[of_truth]
     paired = np.flatnonzero(partner >= 0)
-    places = [np.column_stack([t.x[rows], t.y[rows]]) for t, rows in ((compared.truth, true), (compared.pred, found))]
-    transport_map(axes, places[0], places[1], paired, np.searchsorted(found, partner[paired]))
-    total = costs.displaced[own].sum() + costs.missed[own].sum()
-    total += costs.false[np.isin(compared.pred_counts, found)].sum()
-    each = f", {total * len(own) / len(true):.1f} nm per molecule" if len(true) else ""
-    axes.set_title(f"frame {frame}: {len(true)} true, {len(found)} found{each}")
+    truth, pred = matched.kept_truth.points(2)[of_truth], matched.kept_pred.points(2)[of_pred]
+    transport_map(axes, truth, pred, paired, np.searchsorted(matched.pred_kept[of_pred], partner[paired]))
+    total = costs.displaced[of_truth].sum() + costs.missed[of_truth].sum() + costs.false[of_pred].sum()
+    each = f", {total * len(of_truth) / len(truth):.1f} nm per molecule" if len(truth) else ""
+    axes.set_title(f"frame {frame}: {len(truth)} true, {len(pred)} found{each}")
     return axes
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flatmetric._arrays import FloatArray, IntArray
 from flatmetric.errors import InputError
-from flatmetric.result import FloatArray, IntArray
 
 _LIFETIMES_BEFORE = 8.0  # so long before the first frame activation begins: the stack starts in the steady state
 

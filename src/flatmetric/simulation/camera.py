@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from flatmetric._arrays import FloatArray
 from flatmetric.errors import InputError
-from flatmetric.result import FloatArray
 
 _LARGEST = 65535
 

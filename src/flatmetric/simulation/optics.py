@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flatmetric._arrays import FloatArray
 from flatmetric.errors import InputError
-from flatmetric.result import FloatArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flatmetric.result import FloatArray
+from flatmetric._arrays import FloatArray
 
 _STEP_NM = 20.0
 _TUBES_PER_UM = 1.1  # microtubules by the width of the field

@@ -1,0 +1,203 @@
+#include "frames/solve.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "support/magnitude.hpp"
+#include "support/parallel.hpp"
+
+namespace flatmetric {
+namespace {
+
+constexpr double kEqualMasses = 1e-12;  // relative; what the rounding of a sum of masses may reach
+
+template <int D>
+Measure<D> slice(const Cloud& cloud, int dim, Index begin, Index end) {
+    return {cloud.points<D>(dim, begin, end),
+            cloud.mass == nullptr ? nullptr : cloud.mass + begin};
+}
+
+template <int D>
+void require_equal_masses(const Cloud& truth, const Cloud& pred, int dim, const std::vector<Frame>& frames) {
+    for (const Frame& frame : frames) {
+        const double a = slice<D>(truth, dim, frame.truth_begin, frame.truth_end).total();
+        const double b = slice<D>(pred, dim, frame.pred_begin, frame.pred_end).total();
+        if (std::abs(a - b) > kEqualMasses * std::max(a, b)) throw UnequalMasses{frame.number, a, b};
+    }
+}
+
+template <int D>
+class FrameSolver {
+public:
+    FrameSolver(const Ordered& truth, const Ordered& pred, int dim, double lam, double divisor, Method method,
+                Solution& solution)
+        : truth_(truth),
+          pred_(pred),
+          dim_(dim),
+          lam_(lam),
+          divisor_(divisor),
+          method_(method),
+          solution_(solution),
+          runs_((solution.frames.size() + kRun - 1) / kRun) {
+        solution_.parts.resize(solution_.frames.size());
+        solution_.truth_potential.resize(truth.cloud.n);
+        solution_.pred_potential.resize(pred.cloud.n);
+    }
+
+    void solve(int threads, const std::function<bool()>& should_stop) {
+        const std::size_t points = solution_.truth_potential.size() + solution_.pred_potential.size();
+        const std::size_t useful = std::min(runs_.size(), 1 + points / kPointsWorthAThread);
+        const int count = static_cast<int>(std::max<std::size_t>(1, std::min<std::size_t>(threads, useful)));
+        workers_ = std::vector<Worker>(count);
+        parallel_for(runs_.size(), count, should_stop,
+                     [&](std::size_t r, int worker, Interrupt& interrupt) { solve_run(r, worker, interrupt); });
+        add_up();
+        gather_pairs(should_stop);
+    }
+
+private:
+    static constexpr std::size_t kRun = 4;                    // frames taken at a time
+    static constexpr std::size_t kPointsWorthAThread = 4096;  // starting a thread costs about as much as solving these
+    static constexpr std::size_t kPairsWorthAThread = 65536;  // and as much as moving these
+
+    // The state of one thread: its solver, and the pairs of the runs of frames that it took, one run after the other.
+    struct alignas(128) Worker {  // two threads never write to one cache line
+        std::optional<FlatMetric<D>> solver;
+        Pairs pairs;
+    };
+
+    // Where the pairs of a run of frames lie: in its worker's list, and in the solution.
+    struct Run {
+        int worker = 0;
+        std::size_t begin = 0;
+        std::size_t count = 0;
+        std::size_t place = 0;
+    };
+
+    void solve_run(std::size_t r, int self, Interrupt& interrupt) {
+        Worker& mine = workers_[self];
+        if (!mine.solver) {
+            mine.solver.emplace();
+            // An even share of the most pairs that unit masses can have: growing step by step would touch twice the memory.
+            mine.pairs.truth.reserve(std::min(truth_.cloud.n, pred_.cloud.n) / workers_.size() + 1);
+            mine.pairs.pred.reserve(mine.pairs.truth.capacity());
+            mine.pairs.distance.reserve(mine.pairs.truth.capacity());
+        }
+        runs_[r].worker = self;
+        runs_[r].begin = mine.pairs.size();
+        const std::size_t end = std::min((r + 1) * kRun, solution_.frames.size());
+        for (std::size_t k = r * kRun; k < end; ++k) {
+            interrupt.tick();
+            solve_frame(k, mine.pairs, *mine.solver, interrupt);
+        }
+        runs_[r].count = mine.pairs.size() - runs_[r].begin;
+    }
+
+    void solve_frame(std::size_t k, Pairs& pairs, FlatMetric<D>& solver, Interrupt& interrupt) {
+        const Frame& frame = solution_.frames[k];
+        const auto truth = slice<D>(truth_.cloud, dim_, frame.truth_begin, frame.truth_end);
+        const auto pred = slice<D>(pred_.cloud, dim_, frame.pred_begin, frame.pred_end);
+        // Checked here, not in a pass of its own: the points are in this thread's cache now.
+        const auto fits = [this](const Points<D>& points) {
+            return all_within(points.data, static_cast<std::size_t>(points.n) * dim_, kLargest);
+        };
+        if (!fits(truth.points) || !fits(pred.points)) throw BeyondLimit{};
+        Parts& parts = solution_.parts[k];
+        // In frame order here, like the clouds; put back into the order of the input at the end.
+        parts = solver.solve(
+            truth, pred, lam_, method_, solution_.truth_potential.data() + frame.truth_begin,
+            solution_.pred_potential.data() + frame.pred_begin,
+            [&](Index i) { return truth_.original(frame.truth_begin + i); },
+            [&](Index j) { return pred_.original(frame.pred_begin + j); }, pairs, interrupt);
+        if (divisor_ == 1.0) return;
+        parts.displaced /= divisor_;
+        parts.missed /= divisor_;
+        parts.false_ /= divisor_;
+        parts.lower_bound /= divisor_;
+    }
+
+    void add_up() {
+        const auto total = [this](double Parts::*part) {
+            return sum_of(solution_.parts.size(), [&](std::size_t k) { return solution_.parts[k].*part; });
+        };
+        solution_.total = {total(&Parts::displaced), total(&Parts::missed), total(&Parts::false_), total(&Parts::lower_bound),
+                           std::any_of(solution_.parts.begin(), solution_.parts.end(), [](const Parts& p) { return p.by_simplex; })};
+        truth_.restore_order(solution_.truth_potential);
+        pred_.restore_order(solution_.pred_potential);
+    }
+
+    // Puts the pairs into frame order, whoever solved them.
+    void gather_pairs(const std::function<bool()>& should_stop) {
+        if (workers_.size() == 1) {
+            solution_.pairs = std::move(workers_[0].pairs);
+            return;
+        }
+        std::size_t count = 0;
+        for (Run& run : runs_) {
+            run.place = count;
+            count += run.count;
+        }
+        const bool with_mass = std::any_of(workers_.begin(), workers_.end(), [](const Worker& w) { return !w.pairs.mass.empty(); });
+        solution_.pairs.resize(count, with_mass);
+        const int threads = count > kPairsWorthAThread ? static_cast<int>(workers_.size()) : 1;
+        parallel_for(workers_.size(), threads, should_stop, [&](std::size_t worker, int, Interrupt&) {
+            for (const Run& run : runs_) {
+                if (run.worker != static_cast<int>(worker)) continue;
+                move_column(run, &Pairs::truth);
+                move_column(run, &Pairs::pred);
+                move_column(run, &Pairs::distance);
+                if (with_mass) move_column(run, &Pairs::mass);
+            }
+        });
+    }
+
+    template <class T>
+    void move_column(const Run& run, Column<T> Pairs::*column) {
+        const T* from = (workers_[run.worker].pairs.*column).data() + run.begin;
+        std::copy_n(from, run.count, (solution_.pairs.*column).data() + run.place);
+    }
+
+    const Ordered& truth_;
+    const Ordered& pred_;
+    int dim_;
+    double lam_;
+    double divisor_;
+    Method method_;
+    Solution& solution_;
+    std::vector<Run> runs_;
+    std::vector<Worker> workers_;
+};
+
+template <int D>
+Solution solve(const Cloud& truth, const Cloud& pred, int dim, double lam, double divisor, Method method, int threads,
+               const std::function<bool()>& should_stop) {
+    const Ordered ordered_truth(truth, dim);
+    const Ordered ordered_pred(pred, dim);
+    Solution solution;
+    solution.frames = list_frames(ordered_truth, ordered_pred);
+    if (std::isinf(lam)) require_equal_masses<D>(ordered_truth.cloud, ordered_pred.cloud, dim, solution.frames);
+    FrameSolver<D>(ordered_truth, ordered_pred, dim, lam, divisor, method, solution).solve(threads, should_stop);
+    return solution;
+}
+
+}  // namespace
+
+Solution solve_frames(const Cloud& truth, const Cloud& pred, int dim, double lam, double divisor, Method method, int threads,
+                      const std::function<bool()>& should_stop) {
+    switch (dim) {
+        case 1:
+            return solve<1>(truth, pred, dim, lam, divisor, method, threads, should_stop);
+        case 2:
+            return solve<2>(truth, pred, dim, lam, divisor, method, threads, should_stop);
+        case 3:
+            return solve<3>(truth, pred, dim, lam, divisor, method, threads, should_stop);
+        default:
+            return solve<0>(truth, pred, dim, lam, divisor, method, threads, should_stop);
+    }
+}
+
+}  // namespace flatmetric

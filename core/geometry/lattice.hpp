@@ -1,0 +1,157 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "geometry/points.hpp"
+#include "support/column.hpp"
+#include "support/simd.hpp"
+
+namespace flatmetric {
+
+// Equal cells over a box.
+template <int D>
+struct Lattice {
+    using Place = std::array<Index, D>;
+
+    std::array<double, D> low{};
+    std::array<double, D> side{};
+    std::array<double, D> per_length{};  // cells
+    std::array<Index, D> count{};
+
+    // About `per_cell` of n evenly spread points in each cell.
+    static Lattice over(const double* low, const double* high, Index n, double per_cell) {
+        // Axes along which all points lie within one cell do not count.
+        std::array<bool, D> divided;
+        divided.fill(true);
+        double side = 0.0;
+        for (bool again = true; again;) {
+            again = false;
+            double volume = per_cell / n;
+            int axes = 0;
+            for (int k = 0; k < D; ++k) {
+                if (!divided[k]) continue;
+                volume *= high[k] - low[k];
+                ++axes;
+            }
+            side = axes == 0 ? 0.0 : std::pow(volume, 1.0 / axes);
+            for (int k = 0; k < D; ++k) {
+                if (divided[k] && !(high[k] - low[k] > std::max(side, kSmallest))) {
+                    divided[k] = false;
+                    again = true;
+                }
+            }
+        }
+        Lattice lattice;
+        for (int k = 0; k < D; ++k) {
+            lattice.low[k] = low[k];
+            const double extent = high[k] - low[k];
+            lattice.count[k] = divided[k] ? static_cast<Index>(std::ceil(extent / side)) : 1;
+            lattice.side[k] = extent / lattice.count[k];
+            lattice.per_length[k] = divided[k] ? 1.0 / lattice.side[k] : 0.0;
+        }
+        return lattice;
+    }
+
+    std::size_t cells() const {
+        std::size_t product = 1;
+        for (const Index c : count) product *= static_cast<std::size_t>(c);
+        return product;
+    }
+
+    Place place(const double* p) const {
+        Place at;
+        for (int k = 0; k < D; ++k) {
+            const auto cell = static_cast<Index>((p[k] - low[k]) * per_length[k]);
+            at[k] = cell < count[k] ? cell : count[k] - 1;
+        }
+        return at;
+    }
+
+    // Cells that follow each other along the first axis have consecutive numbers: a row.
+    std::size_t number(const Place& at) const {
+        std::size_t cell = 0;
+        for (int k = D - 1; k >= 0; --k) cell = cell * static_cast<std::size_t>(count[k]) + static_cast<std::size_t>(at[k]);
+        return cell;
+    }
+    std::size_t rows() const { return cells() / static_cast<std::size_t>(count[0]); }
+
+    // The wall of a cell towards smaller coordinates.
+    double wall(int axis, Index cell) const { return low[axis] + cell * side[axis]; }
+
+    // How far from a wall a point that belongs behind it may lie before it, by rounding.
+    double slack(int axis) const { return 1e-9 * side[axis]; }
+
+    // Every point closer to q than this lies within `rings` rings of cells around q's own, wherever q is in its cell.
+    double seen(int rings) const {
+        double margin = std::numeric_limits<double>::infinity();
+        for (int k = 0; k < D; ++k) {
+            if (count[k] > 1) margin = std::min(margin, rings * side[k] - slack(k));  // else there is no wall to look behind
+        }
+        return margin;
+    }
+
+private:
+    static constexpr double kSmallest = 1e-150;  // lengths whose squares still are numbers
+};
+
+// The points of one set in the order of their cells, a column for each coordinate. Nobody, infinitely far away, follows
+// the last point, so that points can be looked at two by two.
+template <int D>
+class CellPoints {
+public:
+    void build(Points<D> points, const Lattice<D>& lattice) {
+        Column<std::uint32_t> cell(points.n);
+        begin_.assign(lattice.cells() + 2, 0);  // first one cell late: filling the cells moves each begin to its end
+        for (Index i = 0; i < points.n; ++i) {
+            cell[i] = static_cast<std::uint32_t>(lattice.number(lattice.place(points[i])));
+            ++begin_[cell[i] + 2];
+        }
+        most_ = *std::max_element(begin_.begin(), begin_.end());
+        for (std::size_t c = 2; c < begin_.size(); ++c) begin_[c] += begin_[c - 1];
+        for (auto& column : axis_) {
+            column.resize(points.n + 1);
+            column.back() = std::numeric_limits<double>::infinity();
+        }
+        for (Index i = 0; i < points.n; ++i) {
+            const Index at = begin_[cell[i] + 1]++;
+            for (int k = 0; k < D; ++k) axis_[k][at] = points[i][k];
+        }
+    }
+
+    Index most() const { return most_; }  // points in one cell
+    const Index* begins(std::size_t cell) const { return begin_.data() + cell; }
+    const double* axis(int k) const { return axis_[k].data(); }
+
+    // The smallest of `least` and the squared distances from q to the points from `begin` to `end`. May look at one more.
+    double least_among(Index begin, Index end, const std::array<double, D>& q, double least) const {
+        Double2 nearest = broadcast(least);
+        for (Index j = begin; j < end; j += 2) {
+            Double2 squared = broadcast(0.0);
+            for (int k = 0; k < D; ++k) {
+                const Double2 step = load2(axis_[k].data() + j) - broadcast(q[k]);
+                squared = squared + step * step;
+            }
+            nearest = min2(squared, nearest);
+        }
+        return lower_lane(nearest);
+    }
+
+    std::array<double, D> point(Index i) const {
+        std::array<double, D> p;
+        for (int k = 0; k < D; ++k) p[k] = axis_[k][i];
+        return p;
+    }
+
+private:
+    Index most_ = 0;
+    Column<Index> begin_;
+    std::array<Column<double>, D> axis_;
+};
+
+}  // namespace flatmetric

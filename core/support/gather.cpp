@@ -1,0 +1,46 @@
+#include "support/gather.hpp"
+
+#include <algorithm>
+
+#include "support/parallel.hpp"
+
+namespace flatmetric {
+namespace {
+
+constexpr std::size_t kRowsPerRange = std::size_t{1} << 16;
+
+// Calls body(begin, end) for ranges of rows; a short table is done on one thread.
+template <class Body>
+void over_rows(std::size_t rows, int threads, const Body& body) {
+    const std::size_t ranges = (rows + kRowsPerRange - 1) / kRowsPerRange;
+    const int useful = static_cast<int>(std::min<std::size_t>(threads, std::max<std::size_t>(ranges, 1)));
+    parallel_for(ranges, useful, {}, [&](std::size_t k, int, Interrupt&) {
+        body(k * kRowsPerRange, std::min(rows, (k + 1) * kRowsPerRange));
+    });
+}
+
+}  // namespace
+
+Column<double> interleave_columns(const std::vector<const double*>& columns, std::size_t rows, int threads) {
+    const std::size_t dim = columns.size();
+    Column<double> table(rows * dim);
+    over_rows(rows, threads, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+            for (std::size_t k = 0; k < dim; ++k) table[i * dim + k] = columns[k][i];
+        }
+    });
+    return table;
+}
+
+Column<double> subtract_rows(const double* from, const std::int64_t* a, const double* to, const std::int64_t* b, std::size_t count, int dim,
+                             int threads) {
+    Column<double> differences(count * static_cast<std::size_t>(dim));
+    over_rows(count, threads, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+            for (int k = 0; k < dim; ++k) differences[static_cast<std::size_t>(k) * count + i] = to[b[i] * dim + k] - from[a[i] * dim + k];
+        }
+    });
+    return differences;
+}
+
+}  // namespace flatmetric

@@ -1,0 +1,270 @@
+"""Running the programs of a challenge: each in a process of its own, with a time limit and a record."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import zlib
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from flatmetric._files import csv_text, json_text, make_folder, read_json, write_text
+from flatmetric._progress import Progress
+from flatmetric._validation import thread_count
+from flatmetric.errors import InputError
+from flatmetric.localizers.registry import METHODS, PARTICIPANTS, participant
+from flatmetric.simulation.datasets import PAPER, Dataset
+from flatmetric.simulation.folder import STACK, is_simulated, simulate_folder
+from flatmetric.version import __version__
+
+_LONGEST_REASON = 200
+_LOCALIZE = (sys.executable, "-m", "flatmetric", "localize", "{stack}", "--out", "{out}", "--method")
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program that takes part: its name, and the command that reads {stack} and writes {out}."""
+
+    name: str
+    command: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Program:
+        """A program from "NAME=COMMAND".
+
+        Examples
+        --------
+        >>> Program.parse("mine=python mine.py {stack} {out}").command
+        ('python', 'mine.py', '{stack}', '{out}')
+        """
+        name, equals, command = text.partition("=")
+        if not equals or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", name) or not command.strip():
+            raise InputError(f"program is {text!r}; give a name and a command, as mine='mine.py {{stack}} {{out}}'")
+        try:
+            parts = tuple(shlex.split(command))
+        except ValueError as error:
+            raise InputError(f"program is {command!r}, which can't be split into words, {error}") from error
+        if not any("{out}" in part for part in parts):
+            raise InputError(f"program {name} has no {{out}}, where its result goes; write {{stack}} {{out}} into it")
+        return cls(name, parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """How a program fared on a data set; `reason` says why there is no result."""
+
+    dataset: str
+    program: str
+    seconds: float
+    reason: str | None
+
+
+def localizer_programs(names: Sequence[str] = ()) -> list[Program]:
+    """The localizers of this package as programs: those named, or all whose packages are installed."""
+    chosen = list(names) or [name for name, one in PARTICIPANTS.items() if METHODS[one.method].available]
+    for name in chosen:
+        participant(name)  # an error for a name that is not known or not installed
+    return [Program(name, (*_LOCALIZE, name)) for name in chosen]
+
+
+def absent_packages() -> list[str]:
+    """Packages of localizers that are not installed."""
+    return sorted({method.package for method in METHODS.values() if method.package and not method.available})
+
+
+@contextlib.contextmanager
+def only_one_at_a_time(folder: Path) -> Iterator[None]:
+    """Keep a second run out of a folder; a run that died does not block it."""
+    try:
+        import fcntl
+    except ImportError:  # no such locks on this system
+        yield
+        return
+    with (folder / ".lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise InputError(f"{folder}: another run is at work there; wait for it, or give another folder") from error
+        yield
+
+
+def run_programs(
+    out: Path,
+    datasets: Sequence[Dataset],
+    programs: Sequence[Program],
+    *,
+    seed: int = 0,
+    time_limit: float = 3600.0,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> list[Run]:
+    """Simulate every data set into a folder of `out` and run every program on it, several at a time, each for at most
+    `time_limit` seconds. What was done before is not done again.
+    """
+    if seed < 0:
+        raise InputError(f"seed is {seed}; give a whole number from 0")
+    if not 0 < time_limit < 1e9:
+        raise InputError(f"time_limit is {time_limit}; give seconds above 0")
+    for one in programs:
+        if sum(other.name == one.name for other in programs) > 1:
+            raise InputError(f"two programs are called {one.name}; rename one")
+    make_folder(out)
+    with only_one_at_a_time(out):
+        for dataset in datasets:
+            _simulate(out / dataset.name, dataset, seed + _seed_of(dataset.name), progress)
+        todo = [(out / dataset.name, one) for dataset in datasets for one in programs]
+        for folder, _ in todo:
+            make_folder(folder / "results")
+            make_folder(folder / "runs")
+        return _run_all(todo, _Runner(time_limit), thread_count(threads), progress)
+
+
+def _simulate(folder: Path, dataset: Dataset, seed: int, progress: Progress | None) -> None:
+    if is_simulated(folder, dataset, seed):
+        return
+    simulate_folder(folder, dataset, seed, progress)
+    for record in folder.glob("runs/*.json"):  # their results belong to the images of before
+        (folder / "results" / f"{record.stem}.csv").unlink(missing_ok=True)
+        record.unlink()
+
+
+def _run_all(
+    todo: Sequence[tuple[Path, Program]], runner: _Runner, workers: int, progress: Progress | None
+) -> list[Run]:
+    runs: list[Run] = []
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            for done in pool.map(lambda work: runner.run(work[0], work[1]), todo):
+                runs.append(done)
+                if progress is not None:
+                    progress("localizing", len(runs), len(todo))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            runner.stop()
+            raise
+    return runs
+
+
+def _seed_of(name: str) -> int:
+    """A number for each data set, so that no two are drawn alike, whichever others take part."""
+    return PAPER.index(name) if name in PAPER else len(PAPER) + zlib.crc32(name.encode()) % 1_000_000
+
+
+class _Runner:
+    """Runs programs, each in a session of its own, so that it can be stopped with all its children."""
+
+    def __init__(self, time_limit: float) -> None:
+        self._time_limit = time_limit
+        self._running: set[subprocess.Popen[bytes]] = set()
+
+    def stop(self) -> None:
+        """End everything that runs now."""
+        for process in tuple(self._running):
+            _end(process)
+
+    def run(self, folder: Path, program: Program) -> Run:
+        """One program on one data set; its result appears whole, with a record of how it was made."""
+        result, record = folder / "results" / f"{program.name}.csv", folder / "runs" / f"{program.name}.json"
+        own = program.command[0] == sys.executable  # which may be in another place the next time
+        made_by = {
+            "command": list(program.command[1 if own else 0 :]),
+            "files": _files_of(program.command[1:]),
+            "version": __version__,
+        }
+        before = read_json(record)
+        seconds = before.get("seconds")
+        if result.is_file() and before.items() >= made_by.items() and isinstance(seconds, float):
+            return Run(folder.name, program.name, seconds, None)
+        unfinished = folder / "runs" / f"{program.name}.csv"
+        places = {"{stack}": str((folder / STACK).resolve()), "{out}": str(unfinished.resolve())}
+        command = [_filled(part, places) for part in program.command]
+        _remove(unfinished)  # an earlier run may have left it
+        start = time.monotonic()
+        reason = self._failure(command, unfinished)
+        seconds = round(time.monotonic() - start, 3)
+        _remove(result)
+        if reason is None:
+            unfinished.replace(result)
+            write_text(json_text(made_by | {"seconds": seconds}), record)
+        _remove(unfinished)
+        return Run(folder.name, program.name, seconds, reason)
+
+    def _failure(self, command: list[str], result: Path) -> str | None:
+        """Run a command; why it gave no result, or None."""
+        one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                env=os.environ | one_thread,
+                start_new_session=True,
+            )
+        except OSError as error:
+            return f"could not be started, {error.strerror or error}"
+        self._running.add(process)
+        try:
+            _, complaints = process.communicate(timeout=self._time_limit)
+        except subprocess.TimeoutExpired:
+            return f"stopped after {self._time_limit:g} s"
+        finally:
+            _end(process)
+            self._running.discard(process)
+        if process.returncode != 0:
+            lines = complaints.decode(errors="replace").strip().splitlines()
+            last = f": {lines[-1].removeprefix('flatmetric: ')[:_LONGEST_REASON]}" if lines else ""
+            return f"ended with code {process.returncode}{last}"
+        return None if result.is_file() else "ended without writing its result"
+
+
+def _filled(part: str, places: dict[str, str]) -> str:
+    for name, place in places.items():
+        part = part.replace(name, place)
+    return part
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _files_of(command: Sequence[str]) -> dict[str, list[int]]:
+    """Size and time of the files that a command names: after a change to a script it runs again."""
+    files = {}
+    for part in command:
+        if Path(part).is_file():
+            there = Path(part).stat()
+            files[part] = [there.st_size, there.st_mtime_ns]
+    return files
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process and whatever it started."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def runs_csv(runs: Sequence[Run]) -> str:
+    """One row for each run: its time, and why it gave no result.
+
+    Examples
+    --------
+    >>> print(runs_csv([Run("d", "p", 1.25, None)]), end="")
+    dataset,participant,seconds,reason
+    d,p,1.25,
+    """
+    rows = [[run.dataset, run.program, f"{run.seconds:.2f}", run.reason or ""] for run in runs]
+    return csv_text([["dataset", "participant", "seconds", "reason"], *rows])

@@ -1,0 +1,67 @@
+"""Scores that are kept between runs, each under a key of everything that it depends on."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+
+from flatmetric._files import json_text, make_folder, read_json, write_text
+from flatmetric.challenge.submissions import Submission
+from flatmetric.formats.conversion import ReadOptions
+from flatmetric.formats.source import Source
+from flatmetric.localizations import Localizations
+from flatmetric.metrics.table import LEADERBOARD
+from flatmetric.scoring.score import ScoreOptions
+from flatmetric.statistics.ranking import Entry
+from flatmetric.version import __version__
+
+
+class ScoreStore:
+    """A folder with a file for each score, named by the hash of its inputs and settings; files appear whole."""
+
+    def __init__(self, folder: Path, options: ScoreOptions, truth_options: ReadOptions, options_of_pred: ReadOptions):
+        make_folder(folder)
+        self._folder = folder
+        settings = {
+            "score": options.to_dict(),
+            "read": [str(truth_options), str(options_of_pred)],
+            "version": __version__,
+            "metrics": [metric.key for metric in LEADERBOARD.values()],
+        }
+        self._settings = json.dumps(settings, sort_keys=True)
+
+    def key(self, truth: Localizations, result: Path) -> str:
+        """The key of a score: the content of both files, of the metadata beside the result, and all settings."""
+        source = Source(result)
+        beside = source.beside(".yaml")
+        hashes = [truth.provenance.sha256 or "", source.sha256, "" if beside is None else Source(beside).sha256]
+        return hashlib.sha256((" ".join(hashes) + self._settings).encode()).hexdigest()
+
+    def load(self, key: str, submission: Submission) -> Entry | None:
+        """The entry that was kept; None if there is none, or it is damaged."""
+        kept = read_json(self._folder / f"{key}.json")
+        try:
+            return Entry(
+                submission.dataset,
+                submission.program,
+                {name: kept["metrics"][name] for name in LEADERBOARD},
+                int(kept["block"]),
+                np.array(kept["frames"], dtype=np.int64),
+                np.array(kept["costs"], dtype=np.float64),
+                np.array(kept["truths"], dtype=np.float64),
+            )
+        except (ValueError, KeyError, TypeError):
+            return None
+
+    def save(self, key: str, entry: Entry) -> None:
+        """Keep an entry."""
+        content = {
+            field.name: value.tolist() if isinstance(value := getattr(entry, field.name), np.ndarray) else value
+            for field in dataclasses.fields(Entry)
+            if field.name not in ("dataset", "program")
+        }
+        write_text(json_text(content), self._folder / f"{key}.json")

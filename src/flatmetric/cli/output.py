@@ -1,0 +1,55 @@
+"""What a command writes: to a file, whole or not at all, or to standard output."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from flatmetric._files import check_writable, json_text, whole_file, write_text
+from flatmetric.errors import InputError
+
+STANDARD_OUTPUT = "-"
+
+
+def this_command() -> str:
+    """The command line as it was given, to be shown where its output is explained."""
+    return shlex.join(["flatmetric", *sys.argv[1:]])
+
+
+def check_outputs(outputs: Iterable[str | Path | None], inputs: Iterable[Path]) -> None:
+    """Fail before the work starts if an output can't be written or would destroy an input."""
+    # An archive that holds the input, and the metadata beside it, are inputs too.
+    files = [file for file in inputs if file.name]
+    taken = {other.resolve() for file in files for other in (file, file.with_suffix(".yaml"), *file.parents)}
+    seen: set[Path] = set()
+    for path in [Path(output) for output in outputs if output is not None and str(output) != STANDARD_OUTPUT]:
+        check_writable(path)
+        place = path.resolve()
+        if place in taken and path.exists():
+            raise InputError(f"{path}: is an input; give another name for the output")
+        if place in seen:
+            raise InputError(f"{path}: is named for two outputs; give each its own")
+        seen.add(place)
+
+
+def write_json(content: dict[str, Any], target: str) -> None:
+    """JSON without NaN, to a file or standard output."""
+    if target == STANDARD_OUTPUT:
+        sys.stdout.write(json_text(content))
+    else:
+        write_text(json_text(content), Path(target))
+
+
+def write_columns(columns: Mapping[str, Any], target: str | Path) -> None:
+    """Columns as CSV, to a file or standard output; what is missing is an empty cell."""
+    import pandas as pd
+
+    table = pd.DataFrame(dict(columns))
+    if target == STANDARD_OUTPUT:
+        sys.stdout.write(table.to_csv(index=False))
+        return
+    with whole_file(Path(target)) as unfinished:
+        table.to_csv(unfinished, index=False, errors="surrogateescape")

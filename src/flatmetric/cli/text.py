@@ -1,0 +1,300 @@
+"""Results as text: what a person reads in ten seconds."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from flatmetric.cli import options
+from flatmetric.localizations import Localizations
+from flatmetric.metrics.table import METRICS
+from flatmetric.sentences import budget_sentence, pair_sentence
+
+if TYPE_CHECKING:
+    from flatmetric.quality.inspect import Inspection
+    from flatmetric.scoring.breakdown import Bin, Quantity
+    from flatmetric.scoring.score import Score
+    from flatmetric.statistics.bootstrap import Intervals
+    from flatmetric.statistics.comparison import Comparison, Lead
+
+_BAR_WIDTH = 40
+
+# A metric in braces is shown in the format that the table of metrics gives it.
+_DETECTION = (
+    "  found      TP {challenge.tp}  FP {challenge.fp}  FN {challenge.fn}   Jaccard {challenge.jaccard} %   "
+    "precision {challenge.precision}  recall {challenge.recall}  F1 {challenge.f1}",
+    "  lateral    RMSE {challenge.rmse_xy} nm  MAD {challenge.mad_xy} nm  "
+    "bias x {challenge.bias_x}  y {challenge.bias_y} nm  efficiency {challenge.efficiency_xy} %",
+)
+_IN_3D = (
+    "  axial      RMSE {challenge.rmse_z} nm  MAD {challenge.mad_z} nm  "
+    "bias z {challenge.bias_z} nm  efficiency {challenge.efficiency_z} %",
+    "  3D         RMSE {challenge.rmse_xyz} nm  MAD {challenge.mad_xyz} nm  efficiency {challenge.efficiency} %",
+)
+_MOLECULES = (
+    "  molecules  found {molecules.tp}  missed {molecules.fn}  recall {molecules.recall}  "
+    "RMSE {molecules.rmse_xy} nm  seen in {molecules.detection_ratio} of their frames"
+)
+_OTHERS = (
+    "  RMSMD      per frame {rmsmd.per_frame} nm  whole set {rmsmd.whole_set} nm",
+    "  GOSPA      {gospa.value} nm (p {gospa.p}, c {gospa.c} nm)   OSPA {ospa.value} nm   "
+    "photons r {challenge.photon_correlation}",
+)
+_IMAGES = "  images     SNR {images.snr_xy} dB  FRC {images.frc_xy} nm (xy)"
+_FRAMES = (
+    "  frames     mean of the Flat Metric {flat_metric.frame_mean} nm  "
+    "without truth {flat_metric.frames_without_truth}   gap to the lower bound "
+)
+_MAIN = ("flat_metric.value", "challenge.jaccard", "challenge.rmse_xy", "challenge.efficiency")
+
+
+def as_flags(sentence: str) -> str:
+    """A sentence of the library with its arguments as flags.
+
+    Examples
+    --------
+    >>> as_flags("give pixel_size= in nm"), as_flags("shift=(1.50,-2.00)"), as_flags("unit='px', pixel_size=100")
+    ('give --pixel-size in nm', '--shift 1.50,-2.00', '--unit px --pixel-size 100')
+    >>> as_flags("pixel_size is 0; give a length in nm above 0")
+    '--pixel-size is 0; give a length in nm above 0'
+    """
+    names = "|".join(sorted(_option_names(), key=len, reverse=True))
+    value = r"\{[^}]*\}|\([^)]*\)|'[^']*'|-?[\w.]*\w|"
+    flagged = re.sub(rf"(?<![\w.'-])({names})=(?!=)({value})", _as_flag, sentence)
+    flagged = re.sub(rf"^({names}) (?=is |has )", lambda match: f"{_flag(match[1])} ", flagged)
+    return re.sub(r"(--[\w-]+ [^ ,;]+), (?=--)", r"\1 ", flagged).replace("apply_fix()", "--apply")
+
+
+def _option_names() -> set[str]:
+    groups: list[type[options.Group]] = [options.Group]
+    names = {"to"}
+    while groups:
+        group = groups.pop()
+        groups += group.__subclasses__()
+        names |= {field.name for field in dataclasses.fields(group)}
+    return names
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _as_flag(match: re.Match[str]) -> str:
+    flag, text = _flag(match[1]), match[2]
+    if text.startswith("{"):
+        text = ",".join(f"{name}={place}" for name, place in ast.literal_eval(text).items())
+    text = "" if text == "True" else text.strip("()'")
+    return f"{flag} {text}" if text else flag
+
+
+def print_warning(sentence: str) -> None:
+    """One warning, on stderr."""
+    print(f"flatmetric: warning: {as_flags(sentence)}", file=sys.stderr)
+
+
+def print_warnings(*tables: Localizations) -> None:
+    """What had to be guessed about files, or looks wrong in them, on stderr."""
+    for sentence in file_warnings(*tables):
+        print_warning(sentence)
+
+
+def file_warnings(*tables: Localizations) -> list[str]:
+    """The warnings about files, each with the file's name."""
+    return [f"{table.provenance.file}: {warning}" for table in tables for warning in table.provenance.warnings]
+
+
+def aligned(rows: Sequence[Sequence[str]], align: str = ">") -> list[str]:
+    """One line for each row, its cells padded to the widest of their column, to the left (<) or the right (>).
+
+    Examples
+    --------
+    >>> aligned([["frame", "x"], ["1", "12.50"]])
+    ['frame      x', '    1  12.50']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(f"{cell:{align}{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+
+
+def error_budget(value: float, displaced: float, missed: float, false: float, unit: str = "molecule") -> str:
+    """The Flat Metric, its three parts in nm and percent with bars, and one plain sentence; per true `unit`.
+
+    Examples
+    --------
+    >>> print(error_budget(65.0, 2.5, 62.5, 0.0))
+    Flat Metric  65.00 nm per true molecule
+      displaced   2.50 nm    4 %  ##
+      missed     62.50 nm   96 %  ######################################
+      false       0.00 nm    0 %
+    On average 65.0 nm per molecule; 96 % of it from missed molecules.
+    """
+    width = len(f"{value:.2f}")
+    lines = [f"Flat Metric  {value:.2f} nm per true {unit}"]
+    for name, part in (("displaced", displaced), ("missed", missed), ("false", false)):
+        share = part / value if value > 0 else 0.0
+        bar = "#" * round(_BAR_WIDTH * share)
+        lines.append(f"  {name:<9}  {part:>{width}.2f} nm  {100 * share:3.0f} %  {bar}".rstrip())
+    return "\n".join([*lines, budget_sentence(value, displaced, missed, false, unit)])
+
+
+class _Footnotes:
+    """Reasons why values are missing, numbered as they come."""
+
+    def __init__(self) -> None:
+        self.reasons: list[str] = []
+
+    def mark(self, reason: str) -> str:
+        """What stands in place of the value."""
+        if reason not in self.reasons:
+            self.reasons.append(reason)
+        return f"-[{self.reasons.index(reason) + 1}]"
+
+    def lines(self, indent: str = "") -> list[str]:
+        """The reasons, one line each."""
+        return [f"{indent}[{k}] {reason}" for k, reason in enumerate(self.reasons, 1)]
+
+
+def score_text(score: Score, intervals: Intervals | None = None) -> str:
+    """The error budget, one plain sentence, every family of metrics, and how sure the main numbers are."""
+    notes, flat, undefined = _Footnotes(), score.flat_metric, score.undefined()
+
+    def fill(template: str) -> str:
+        def shown(match: re.Match[str]) -> str:
+            value = score.get(match[1])
+            return notes.mark(undefined[match[1]]) if value is None else METRICS[match[1]].show(value)
+
+        return re.sub(r"\{([\w.]+)\}", shown, template)
+
+    kept = len(score.matched.truth_kept), len(score.matched.pred_kept)
+    lines = [f"{kept[0]} true molecules, {kept[1]} detections, {score.dim}D, {_rules(score)}", ""]
+    if flat.value is None or flat.displaced is None or flat.missed is None or flat.false is None:
+        lines.append(fill("Flat Metric  {flat_metric.value}"))
+    else:
+        unit = "molecule" if score.weights == "uniform" else "photon"
+        lines.append(error_budget(flat.value, flat.displaced, flat.missed, flat.false, unit))
+    lines += ["", *map(fill, _DETECTION)]
+    if score.dim == 3:
+        lines += map(fill, _IN_3D)
+    lines.append(fill(_MOLECULES if score.molecules.tp is not None else "  molecules  {molecules.tp}"))
+    lines += map(fill, _OTHERS)
+    if score.images is not None:
+        lines.append(fill(_IMAGES))
+    if flat.gap is not None:
+        lines.append(f"{fill(_FRAMES)}{abs(flat.gap):.1g} nm")
+    if intervals is not None:
+        lines += ["", *_certainty(intervals)]
+    return "\n".join([*lines, *notes.lines("  ")])
+
+
+def _certainty(intervals: Intervals) -> list[str]:
+    lines = [
+        f"  {intervals.level:g} % intervals ({intervals.resamples} resamples of blocks of {intervals.block} frames, "
+        f"seed {intervals.seed})"
+    ]
+    for key in _MAIN:
+        metric, span = METRICS[key], intervals.intervals.get(key)
+        shown = "-" if span is None else f"{metric.show(span[0])} to {metric.show(span[1])} {metric.unit}"
+        lines.append(f"    {metric.title:<13} {shown}")
+    return lines
+
+
+def _rules(score: Score) -> str:
+    protocol = score.protocol
+    axial = f" / {protocol.tolerance_z:g}" if score.dim == 3 else ""
+    rules = [f"lam {score.lam:g} nm", f"{protocol.matching} matching within {protocol.tolerance:g}{axial} nm"]
+    if protocol.border is not None:
+        rules.append(f"border {protocol.border:g} nm")
+    if score.matched.photon_threshold is not None:
+        rules.append(f"photons > {score.matched.photon_threshold:g}")
+    if protocol.wobble is not None:
+        rules.append("wobble")
+    return f"protocol {protocol.name}: " + ", ".join(rules)
+
+
+def bins_text(quantity: Quantity, bins: list[Bin]) -> str:
+    """Scores in bins as a table."""
+    from flatmetric.scoring.breakdown import QUANTITIES
+
+    notes = _Footnotes()
+    titles = ["truth", "found", "Jaccard %", "RMSE xy", "Flat Metric", "displaced", "missed", "false"]
+    rows = [[QUANTITIES[quantity], *titles]]
+    for each in bins:
+        lengths = (each.challenge.rmse_xy, each.flat_metric, each.displaced, each.missed, each.false)
+        cells = [(each.challenge.jaccard, ".1f"), *((length, ".2f") for length in lengths)]
+        reason = "no detection was matched" if each.n_truth else "no true molecule in this bin"
+        shown = [notes.mark(reason) if value is None else format(value, form) for value, form in cells]
+        rows.append([f"{each.low:g} to {each.high:g}", str(each.n_truth), str(each.n_pred), *shown])
+    return "\n".join([*aligned(rows), *notes.lines()])
+
+
+def comparison_text(comparison: Comparison) -> str:
+    """The ranking with intervals, and one sentence for each pair."""
+    level = comparison.intervals[0].level
+    rows = [["", f"Flat Metric ({level:g} %)", "Jaccard %", "RMSE xy", "efficiency"]]
+    for name, score, intervals in zip(comparison.names, comparison.scores, comparison.intervals, strict=True):
+        cells = [_with_interval(key, score.get(key), intervals.intervals[key]) for key in _MAIN]
+        rows.append([name, *cells])
+    return "\n".join([*aligned(rows, "<"), "", *(pair_sentence(pair) for pair in comparison.pairs)])
+
+
+def _with_interval(key: str, value: float | None, span: tuple[float, float] | None) -> str:
+    show = METRICS[key].show
+    return show(value) + ("" if value is None or span is None else f" ({show(span[0])} to {show(span[1])})")
+
+
+def lead_text(lead: Lead) -> str:
+    """Which program leads for which lam, and where the curves cross."""
+    lines = [f"best for lam from {lead.low:g} to {lead.high:g} nm:"]
+    lines += [f"  {name} {100 * share:.0f} %" for name, share in lead.share.items()]
+    for (a, b), places in lead.crossings.items():
+        where = f"at lam {', '.join(f'{lam:.1f}' for lam in places)} nm" if places else "nowhere"
+        lines.append(f"  {a} and {b} cross {where}")
+    return "\n".join(lines)
+
+
+def inspection_text(inspection: Inspection) -> str:
+    """What a file is, its first rows, and what looks wrong in it."""
+    frames = "none"
+    if inspection.frames is not None:
+        frames = f"{inspection.frames[0]} to {inspection.frames[1]}, {inspection.frames_with_rows} with rows"
+    dropped = f" ({sum(inspection.dropped.values())} dropped)" if inspection.dropped else ""
+    facts = [
+        ("format", f"{inspection.format}: {inspection.reason}"),
+        ("sha256", inspection.sha256 or ""),
+        ("rows", f"{inspection.rows}{dropped}"),
+        ("frames", frames),
+        ("columns", " ".join(inspection.columns)),
+        *((axis, f"{low:.1f} to {high:.1f} nm") for axis, (low, high) in inspection.extent.items()),
+        *(("" if at else "conversions", step) for at, step in enumerate(inspection.conversions)),
+    ]
+    lines = [str(inspection.file), *(f"  {name:<12}{text}" for name, text in facts)]
+    if inspection.first_rows:
+        rows = [[_cell(row[name]) for name in inspection.columns] for row in inspection.first_rows]
+        lines += ["", *(f"  {line}" for line in aligned([list(inspection.columns), *rows]))]
+    if inspection.warnings:
+        lines += ["", *(f"warning: {as_flags(warning)}" for warning in inspection.warnings)]
+    return "\n".join(lines)
+
+
+def _cell(value: float | int | None) -> str:
+    if value is None:
+        return "-"
+    return str(value) if isinstance(value, int) else f"{value:.2f}"
+
+
+def flat_values(content: dict[str, Any], parts: Iterable[str]) -> dict[str, Any]:
+    """All single values of a score's JSON under their keys, for one row of a CSV."""
+    flat: dict[str, Any] = {
+        "truth": content["inputs"]["truth"]["name"],
+        "pred": content["inputs"]["pred"]["name"],
+        "lam_nm": content["lam_nm"],
+        "dim": content["dim"],
+    }
+    for part in parts:
+        flat |= {f"{part}.{name}": value for name, value in content.get(part, {}).items()}
+    return flat

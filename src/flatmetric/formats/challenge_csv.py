@@ -1,0 +1,96 @@
+"""The SMLM Challenge: its ground truth, and the headerless layout of its submissions."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+
+from flatmetric.formats.base import Candidate, Format, Writer
+from flatmetric.formats.conversion import CORNER, Native, ReadOptions
+from flatmetric.formats.delimited import Delimited
+from flatmetric.formats.text import read_columns
+from flatmetric.localizations import Localizations
+
+_TRUTH_COLUMNS = {
+    "id": "Ground-truth",
+    "frame": "frame",
+    "x": "xnano",
+    "y": "ynano",
+    "z": "znano",
+    "photons": "intensity",
+}
+
+
+def _write_truth(table: Localizations, paths: list[Path]) -> None:
+    import pandas as pd
+
+    rows = {"id": np.arange(1, len(table) + 1), "z": np.zeros(len(table)), "photons": np.zeros(len(table))}
+    rows |= table.columns()
+    named = {title: rows[name] for name, title in _TRUTH_COLUMNS.items()}
+    pd.DataFrame(named).to_csv(paths[0], index=False, float_format="%.4f")
+
+
+_TRUTH_WRITER = Writer(_write_truth, frozenset(_TRUTH_COLUMNS), fills=("id", "z", "photons"))
+_TRUTH_LAYOUT = Delimited(
+    name="challenge-truth",
+    title="the SMLM Challenge's ground truth (activations.csv)",
+    known_by=("ground-truth", "frame", "xnano", "ynano", "intensity"),
+    columns={
+        "id": ("ground-truth",),
+        "frame": ("frame",),
+        "x": ("xnano",),
+        "y": ("ynano",),
+        "z": ("znano",),
+        "photons": ("intensity",),
+    },
+    unit="nm",
+    frame_base=1,
+    first_pixel=CORNER,
+).format()
+TRUTH = dataclasses.replace(_TRUTH_LAYOUT, writer=_TRUTH_WRITER)
+
+_STANDARD = ("frame", "x", "y", "z", "photons")
+
+
+def _recognise(candidate: Candidate) -> str | None:
+    row = candidate.head.first_row
+    if candidate.head.header is not None or row is None or len(row) != len(_STANDARD):
+        return None
+    if not is_frame(row[0]):
+        return None
+    return "no header, five columns, whole numbers in the first: the challenge's frame, x, y, z, photons"
+
+
+def is_frame(cell: str) -> bool:
+    """Whether a cell may be a frame number."""
+    try:
+        return float(cell) == int(float(cell)) >= 0
+    except (ValueError, OverflowError):
+        return False
+
+
+def _read(candidate: Candidate, options: ReadOptions) -> Native:
+    table = read_columns(
+        candidate.head, {name: at for at, name in enumerate(_STANDARD)}, skip_bad_rows=options.skip_bad_rows
+    )
+    return Native(table.columns, unit="nm", frame_base=1, first_pixel=CORNER, dropped=table.dropped, notes=table.notes)
+
+
+def _write(table: Localizations, paths: list[Path]) -> None:
+    import pandas as pd
+
+    nothing = np.zeros(len(table))
+    rows = {
+        "frame": table.frame,
+        "x": table.x,
+        "y": table.y,
+        "z": nothing if table.z is None else table.z,
+        "photons": nothing if table.photons is None else table.photons,
+    }
+    pd.DataFrame(rows).to_csv(paths[0], header=False, index=False)
+
+
+_WRITER = Writer(_write, frozenset(_STANDARD), fills=("z", "photons"), suffixes=(".csv", ".txt"))
+STANDARD = Format("challenge-standard", "the SMLM Challenge's standard submission", _recognise, _read, _WRITER)

@@ -1,0 +1,333 @@
+"""From a file's own units to nm and frames from 1: every step is recorded, every guess is a warning."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from flatmetric._core import LARGEST, all_within
+from flatmetric.errors import InputError
+from flatmetric.localizations import COLUMNS, MAY_HAVE_GAPS, Localizations, Provenance
+
+Unit = Literal["nm", "um", "m", "px"]
+Origin = Literal["corner", "center"]
+_NM = {"nm": 1.0, "um": 1e3, "m": 1e9}
+# Where the middle of the first pixel lies, in pixels, when zero is its outer corner: the convention inside.
+CORNER = 0.5
+CENTER = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """What the user knows about a file; None leaves it to the file."""
+
+    format: str | None = None
+    unit: Unit | None = None
+    pixel_size: tuple[float, float] | None = None
+    frame_base: int | None = None
+    origin: Origin | None = None
+    shift: tuple[float, float, float] | None = None
+    swap_xy: bool = False
+    columns: Mapping[str, int | str] | None = None
+    skip_bad_rows: bool = False
+
+
+def checked_options(
+    format: str | None = None,
+    unit: str | None = None,
+    pixel_size: float | Sequence[float] | None = None,
+    frame_base: int | None = None,
+    origin: str | None = None,
+    shift: Sequence[float] | None = None,
+    swap_xy: bool = False,
+    columns: Mapping[str, int | str] | None = None,
+    skip_bad_rows: bool = False,
+) -> ReadOptions:
+    """The options of `read`, or one sentence on what is wrong with them."""
+    if unit is not None and unit not in get_args(Unit):
+        raise InputError(f"unit is {unit!r}; give one of {', '.join(get_args(Unit))}")
+    if origin is not None and origin not in get_args(Origin):
+        raise InputError(f"origin is {origin!r}; give corner or center (of the first pixel)")
+    if frame_base is not None and (
+        isinstance(frame_base, bool) or not isinstance(frame_base, (int, np.integer)) or abs(frame_base) > 2**53
+    ):
+        raise InputError(f"frame_base is {frame_base!r}; give the number of the first frame, 0 or 1")
+    if columns is not None and not isinstance(columns, Mapping):
+        raise InputError(f"columns is {columns!r:.60}; give names and places, as {{'frame': 2, 'x': 3}}")
+    for name in columns or {}:
+        if name not in COLUMNS:
+            raise InputError(f"columns names {name!r}; give {', '.join(COLUMNS)}")
+    return ReadOptions(
+        format=format,
+        unit=unit,  # type: ignore[arg-type]
+        pixel_size=None if pixel_size is None else _pixel_size(pixel_size),
+        frame_base=frame_base,
+        origin=origin,  # type: ignore[arg-type]
+        shift=None if shift is None else _shift(shift),
+        swap_xy=swap_xy,
+        columns=columns,
+        skip_bad_rows=skip_bad_rows,
+    )
+
+
+def _floats(value: Any, name: str, what: str) -> list[float]:
+    try:
+        numbers = [float(v) for v in np.atleast_1d(value)]
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} is {value!r}; give {what}") from error
+    if not all(math.isfinite(v) for v in numbers):
+        raise InputError(f"{name} is {value!r}; give {what}")
+    return numbers
+
+
+def _pixel_size(value: Any) -> tuple[float, float]:
+    what = "one positive number in nm, or two for x and y"
+    sizes = _floats(value, "pixel_size", what)
+    if len(sizes) not in (1, 2) or min(sizes) <= 0:
+        raise InputError(f"pixel_size is {value!r}; give {what}")
+    return sizes[0], sizes[-1]
+
+
+def _shift(value: Any) -> tuple[float, float, float]:
+    what = "dx,dy or dx,dy,dz in nm"
+    steps = _floats(value, "shift", what)
+    if len(steps) not in (2, 3):
+        raise InputError(f"shift is {value!r}; give {what}")
+    return steps[0], steps[1], steps[2] if len(steps) == 3 else 0.0
+
+
+@dataclass(slots=True)
+class Native:
+    """A file's columns in its own units, and what the file or its format says about them. Conversion works in place, on
+    the arrays themselves.
+
+    `first_pixel` is where the middle of the first pixel lies, in pixels (0.5: zero is the outer corner). None
+    means: neither in the file nor fixed by the format.
+    """
+
+    columns: dict[str, npt.NDArray[Any]]
+    unit: str | None
+    y_unit: str | None = None  # where it is not that of x
+    z_unit: str | None = "nm"
+    width_units: dict[str, str] = field(default_factory=dict)  # of sigma and uncertainty, where not that of x and y
+    frame_base: int | None = 1
+    first_pixel: float | None = None
+    has_pixels: bool = True
+    pixel_size: tuple[float, float] | None = None
+    dropped: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Record:
+    """What was done, what had to be guessed, and the arguments that make the guess unnecessary."""
+
+    notes: list[str]
+    guesses: list[str] = field(default_factory=list)
+    options: list[str] = field(default_factory=list)
+
+    def guess(self, text: str, *options: str) -> None:
+        self.guesses.append(text)
+        self.options.extend(options)
+
+
+def to_localizations(native: Native, options: ReadOptions, provenance: Provenance) -> Localizations:
+    """Convert, and record what was done in the provenance, which comes with the file's name, hash and format."""
+    name = provenance.file
+    columns = dict(native.columns)
+    record = _Record(list(native.notes))
+    pixel = options.pixel_size or native.pixel_size
+    if pixel is not None:
+        whose = "as given" if options.pixel_size else "from the file"
+        size = f"{pixel[0]:g}" if pixel[0] == pixel[1] else f"{pixel[0]:g} x {pixel[1]:g}"
+        record.notes.append(f"pixel size {size} nm, {whose}")
+    if options.swap_xy:
+        columns["x"], columns["y"] = columns["y"], columns["x"]
+        record.notes.append("x and y swapped, as asked")
+    _scale_to_nm(columns, native, options, pixel, name, record)
+    _move_origin(columns, native, options, pixel, name, record)
+    if options.shift is not None:
+        for axis, step in zip("xyz", options.shift, strict=True):
+            if step and axis not in columns:
+                raise InputError(f"{name}: it has no z to shift by {step:g} nm; give shift=(dx, dy)")
+            if step:
+                columns[axis] += step
+        record.notes.append("shifted by " + ", ".join(f"{step:g}" for step in options.shift) + " nm, as asked")
+    _count_frames_from_one(columns, native, options, record)
+    _check_size(columns, name)
+    warnings = list(native.warnings)
+    if record.guesses:
+        better = ", ".join(dict.fromkeys(record.options))
+        warnings.insert(0, f"not said by the file or its format: {'; '.join(record.guesses)} (otherwise give {better})")
+    if len(columns["x"]) == 0:
+        warnings.append("the table has no row: nothing was found")
+    for reason, count in native.dropped.items():
+        warnings.append(f"{count} {'row' if count == 1 else 'rows'} dropped: {reason}")
+    full = dataclasses.replace(
+        provenance,
+        pixel_size=pixel,
+        conversions=tuple(record.notes),
+        dropped=dict(native.dropped),
+        warnings=tuple(warnings),
+    )
+    try:
+        return Localizations(**columns, provenance=full)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from error
+
+
+def _scale_to_nm(
+    columns: dict[str, npt.NDArray[Any]],
+    native: Native,
+    options: ReadOptions,
+    pixel: tuple[float, float] | None,
+    name: str | None,
+    record: _Record,
+) -> None:
+    unit = options.unit or native.unit
+    if unit is None:
+        unit = "nm"
+        record.guess("lengths taken as nm", "unit=")
+    if unit == "px" and pixel is None:
+        raise InputError(
+            f"{name}: positions are in pixels and the file does not say how large a pixel is; give pixel_size= in nm"
+        )
+    y_unit = unit if options.unit is not None or native.y_unit is None else native.y_unit
+    if y_unit == "px" and pixel is None:
+        raise InputError(f"{name}: y is in pixels and the file does not say how large one is; give pixel_size= in nm")
+    size = pixel or (1.0, 1.0)
+    factors = [size[k] if u == "px" else _NM.get(u, 1.0) for k, u in enumerate((unit, y_unit))]
+    width = math.sqrt(factors[0] * factors[1])
+    # Depths are in pixels only where the file says so: unit="px" is about x and y.
+    z_unit = options.unit if options.unit not in (None, "px") else native.z_unit or "nm"
+    if z_unit == "px" and "z" in columns and pixel is None:
+        raise InputError(
+            f"{name}: z is in pixels and the file does not say how large a pixel is; give pixel_size= in nm"
+        )
+    deep = math.sqrt(pixel[0] * pixel[1]) if z_unit == "px" and pixel is not None else _NM.get(z_unit, 1.0)
+    scale = {"x": factors[0], "y": factors[1], "z": deep}
+    for column in ("sigma", "uncertainty"):
+        own = native.width_units.get(column) or unit
+        scale[column] = math.sqrt(size[0] * size[1]) if own == "px" else _NM.get(own, width)
+        if own == "px" and pixel is None and column in columns:
+            del columns[column]
+            record.notes.append(f"{column} is in pixels of unknown size and was left out")
+    for column, factor in scale.items():
+        if column in columns:
+            columns[column] = np.ascontiguousarray(columns[column], dtype=np.float64)
+            if factor != 1:
+                columns[column] *= factor
+    whose = "as given" if options.unit else "by the file or its format" if native.unit else "assumed"
+    units = f"x, y in {unit}" if y_unit == unit else f"x in {unit}, y in {y_unit}"
+    to_nm = "" if unit == y_unit == "nm" else " turned into nm"
+    record.notes.append(f"{units} ({whose}){to_nm}")
+    if "z" in columns and z_unit != "nm":
+        record.notes.append(f"z in {z_unit} turned into nm")
+
+
+def _move_origin(
+    columns: dict[str, npt.NDArray[Any]],
+    native: Native,
+    options: ReadOptions,
+    pixel: tuple[float, float] | None,
+    name: str | None,
+    record: _Record,
+) -> None:
+    if not native.has_pixels and options.origin is None:
+        return
+    first = native.first_pixel
+    if options.origin is not None:
+        first = CORNER if options.origin == "corner" else CENTER
+        if options.origin == "center" and pixel is None:
+            raise InputError(
+                f"{name}: half a pixel is to be added and the pixel size is not known; give pixel_size= in nm"
+            )
+    whose = "as given" if options.origin else "by the format"
+    if first is None:
+        record.guess("zero taken as the outer corner of the first pixel", "origin=")
+    elif first == CORNER:
+        record.notes.append(f"zero is the outer corner of the first pixel ({whose})")
+    elif pixel is None:
+        record.guess(
+            "half a pixel not added, although zero is the middle of the first pixel, as its size is unknown",
+            "pixel_size=",
+            "origin=",
+        )
+    else:
+        steps = [(CORNER - first) * size for size in pixel]
+        columns["x"] += steps[0]
+        columns["y"] += steps[1]
+        record.notes.append(
+            f"the middle of the first pixel is at {first:g} px ({whose}): {steps[0]:+g}, {steps[1]:+g} nm added to x, y"
+        )
+
+
+def _check_size(columns: Mapping[str, npt.NDArray[Any]], name: str | None) -> None:
+    for column in ("x", "y", "z", "photons"):
+        values = columns.get(column)
+        if values is None or all_within(values.astype(np.float64, copy=False)[:, None], LARGEST):
+            continue
+        at = int(np.argmax(np.abs(values)))
+        raise InputError(f"{name}: {column} of data row {at + 1} is {values[at]:g}, which can't be right; fix that row")
+
+
+def _count_frames_from_one(
+    columns: dict[str, npt.NDArray[Any]], native: Native, options: ReadOptions, record: _Record
+) -> None:
+    if "frame" not in columns:
+        columns["frame"] = np.ones(len(columns["x"]), dtype=np.int64)
+        record.notes.append("no frames: all rows are one point set, frame 1")
+        return
+    base = options.frame_base if options.frame_base is not None else native.frame_base
+    whose = "as given" if options.frame_base is not None else "by the format"
+    if base is None:
+        base = 0 if len(columns["frame"]) and columns["frame"].min() == 0 else 1
+        why = "the least is 0" if base == 0 else "none is 0"
+        record.guess(f"frames taken to count from {base} as {why}", "frame_base=")
+        whose = "assumed"
+    if base != 1:
+        columns["frame"] = columns["frame"] + (1 - base)
+    record.notes.append(f"frames count from {base} ({whose})" + (f": {1 - base:+d}" if base != 1 else ""))
+
+
+def checked(native: Native, options: ReadOptions, name: str) -> Native:
+    """Reject, or drop, rows of a binary table with numbers that are not finite or frames that are not whole."""
+    rows = {column: len(values) for column, values in native.columns.items()}
+    if len(set(rows.values())) > 1:
+        raise InputError(f"{name}: its columns differ in length ({', '.join(f'{c} {n}' for c, n in rows.items())})")
+    good = np.ones(rows["x"], dtype=bool)
+    for column, values in native.columns.items():
+        if values.ndim != 1 or values.dtype.kind not in "fiu":
+            raise InputError(f"{name}: the column {column} does not hold one number for each row")
+        if column in MAY_HAVE_GAPS:
+            continue
+        fine = np.isfinite(values)
+        if column == "frame":
+            fine &= (np.floor(values) == values) & (np.abs(values.astype(np.float64)) <= 2**53)
+        good &= fine
+        if not options.skip_bad_rows and not fine.all():
+            at = int(np.argmin(fine))
+            raise InputError(
+                f"{name}: row {at + 1}, column {column}, is {values[at]}; fix or drop that row, or use skip_bad_rows="
+            )
+    lost = int(np.count_nonzero(~good))
+    if lost:
+        native.columns = {column: values[good] for column, values in native.columns.items()}
+        native.dropped["NaN, infinity or a frame that is not a whole number"] = lost
+    if "frame" in native.columns:
+        native.columns["frame"] = native.columns["frame"].astype(np.int64)
+    return native
+
+
+def known_length(unit: str | None, what: str, name: str, options: ReadOptions) -> str | None:
+    """The unit of length that a file names; an unknown one is an error unless the user gives the unit."""
+    if unit is None or unit in get_args(Unit) or options.unit is not None:
+        return unit if unit in get_args(Unit) else None
+    raise InputError(f"{name}: {what} is in {unit!r:.20}, which is not known; give unit= nm, um, m or px")

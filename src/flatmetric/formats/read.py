@@ -1,0 +1,137 @@
+"""`read`: recognise a file by its content, read it, convert it, and record what was done."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from flatmetric._validation import thread_count
+from flatmetric.errors import InputError, ReadWarning
+from flatmetric.formats import hdf5, parquet, plain
+from flatmetric.formats.base import Candidate, Format
+from flatmetric.formats.conversion import ReadOptions, checked_options, to_localizations
+from flatmetric.formats.registry import FORMATS, format_named
+from flatmetric.formats.source import Source
+from flatmetric.formats.text import TextHead
+from flatmetric.localizations import Localizations, Provenance
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    unit: str | None = None,
+    pixel_size: float | Sequence[float] | None = None,
+    frame_base: int | None = None,
+    origin: str | None = None,
+    shift: Sequence[float] | None = None,
+    swap_xy: bool = False,
+    columns: Mapping[str, int | str] | None = None,
+    skip_bad_rows: bool = False,
+    threads: int | None = None,
+) -> Localizations:
+    r"""Read a localization file of any known format, recognised by its content, in nm and with frames from 1.
+
+    What was understood and converted is in `.provenance`; what had to be guessed is also a `ReadWarning`.
+
+    Parameters
+    ----------
+    path
+        The file; text may be wrapped in gzip, zstd or zip. `archive.zip/member` picks one of several.
+    format
+        Name of the format instead of the recognised one.
+    unit
+        Of x and y (and of z, unless px): "nm", "um", "m" or "px".
+    pixel_size
+        In nm, one number or one each for x and y.
+    frame_base
+        Number of the first frame in the file.
+    origin
+        Where the file's zero is: the "corner" of the first pixel, or its "center" (half a pixel is added).
+    shift
+        (dx, dy) or (dx, dy, dz) in nm, added after all other conversions.
+    swap_xy
+        Exchange x and y.
+    columns
+        Where columns of a text table stand, by number from 1 or by header: `{"frame": 2, "x": "X (nm)"}`.
+    skip_bad_rows
+        Drop and count rows that can't be read instead of stopping at the first.
+    threads
+        All cores by default; the table is the same for any number.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp()) / "result.csv"
+    >>> _ = path.write_text("1,120.5,80.25,-10,900\n2,118.0,81.5,5,1100\n")
+    >>> t = read(path)
+    >>> t.x, t.provenance.format
+    (array([120.5, 118. ]), 'challenge-standard')
+    """
+    options = checked_options(format, unit, pixel_size, frame_base, origin, shift, swap_xy, columns, skip_bad_rows)
+    table = read_file(Path(path), options, threads=threads)
+    for warning in table.provenance.warnings:
+        warnings.warn(f"{table.provenance.file}: {warning}", ReadWarning, stacklevel=2)
+    return table
+
+
+def read_file(
+    path: Path,
+    options: ReadOptions,
+    on_bytes: Callable[[int, int], None] | None = None,
+    threads: int | None = None,
+) -> Localizations:
+    """`read` with checked options, leaving warnings in the provenance; `on_bytes(done, all)` reports progress."""
+    source = Source(path, on_bytes, thread_count(threads))
+    candidate = Candidate(source, TextHead(source))
+    chosen, reason = _choose(candidate, options)
+    # Overflows and NaN are checked for explicitly. Binary files are hashed meanwhile, text while it is read.
+    with np.errstate(all="ignore"), ThreadPoolExecutor(1) as aside:
+        hashed = None if candidate.head.lines else aside.submit(lambda: source.sha256)
+        try:
+            native = chosen.read(candidate, options)
+        except (LookupError, TypeError, AttributeError) as error:
+            if options.format is None:
+                raise
+            raise InputError(f"{source.name}: can't be read as {chosen.title}; leave format= out") from error
+        sha256 = source.sha256 if hashed is None else hashed.result()
+        provenance = Provenance(file=source.name, sha256=sha256, format=chosen.name, reason=reason)
+        return to_localizations(native, options, provenance)
+
+
+def _choose(candidate: Candidate, options: ReadOptions) -> tuple[Format, str]:
+    if options.format is not None:
+        return _taking_columns(format_named(options.format), candidate, options), "as given"
+    if options.columns is not None and candidate.head.lines:
+        return plain.FORMAT, "a text table whose columns were given"
+    for entry in FORMATS:
+        reason = entry.recognise(candidate)
+        if reason is not None:
+            return _taking_columns(entry, candidate, options), reason
+    raise InputError(f"{candidate.source.name}: {_unknown(candidate)}")
+
+
+def _taking_columns(entry: Format, candidate: Candidate, options: ReadOptions) -> Format:
+    """The format itself, unless columns were given to one that knows its own."""
+    if options.columns is not None and entry not in (plain.FORMAT, parquet.FORMAT):
+        raise InputError(f"{candidate.source.name}: {entry.title} knows its columns; leave columns= out")
+    return entry
+
+
+def _unknown(candidate: Candidate) -> str:
+    head = candidate.head
+    if hdf5.is_hdf5(candidate.source):
+        return "is an HDF5 file, but not of Picasso, DECODE, storm-analysis or SMAP; give a localization file"
+    if not head.lines:
+        return "is neither a text table nor a known binary format; give a localization file"
+    if head.header is None:
+        cells = len(head.first_row or [])
+        return f"has {cells} columns and no header; say which is which with columns={{'frame': 1, 'x': 2, 'y': 3}}"
+    shown = ", ".join(h.text for h in head.header[:12])
+    return f"no column is known as x and y, its header has {shown:.200}; give columns={{'frame': 1, 'x': 2, 'y': 3}}"

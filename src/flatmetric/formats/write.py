@@ -1,0 +1,58 @@
+"""`write`: a table to a file of a format that can be written, whole or not at all."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from flatmetric._files import whole_file
+from flatmetric.errors import InputError
+from flatmetric.formats.registry import FORMATS, WRITERS
+from flatmetric.localizations import Localizations
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What was written: the files, the format, the columns that have no place in it, and those written as 0."""
+
+    files: tuple[Path, ...]
+    format: str
+    lost: tuple[str, ...]
+    filled: tuple[str, ...]
+
+
+def writable_format(path: Path, to: str | None) -> str:
+    """The format to write: the one named, or the usual one for the file's suffix."""
+    names = ", ".join(WRITERS)
+    if to is None:
+        for name, writer in WRITERS.items():
+            if path.suffix.lower() in writer.suffixes:
+                return name
+        raise InputError(f"{path}: its suffix does not say which format to write; give to=, one of {names}")
+    if to not in WRITERS:
+        known = any(entry.name == to for entry in FORMATS)
+        raise InputError(f"{to!r} {'is read but not written' if known else 'is not a format'}; give one of {names}")
+    return to
+
+
+def files_of(path: Path, format: str) -> list[Path]:
+    """The files that writing a format under `path` makes: itself, and those beside it."""
+    return [path, *(path.with_suffix(suffix) for suffix in WRITERS[format].side_suffixes)]
+
+
+def write(table: Localizations, path: Path, format: str) -> Written:
+    """Write a table in one of the `WRITERS`; several files appear together or not at all."""
+    writer = WRITERS[format]
+    if len(table) == 0 and format == "challenge-standard":
+        raise InputError(f"{path}: without a header an empty table is no table; give to='thunderstorm'")
+    files = files_of(path, format)
+    with ExitStack() as together:
+        writer.write(table, [together.enter_context(whole_file(file)) for file in files])
+    there = table.columns()
+    return Written(
+        tuple(files),
+        format,
+        lost=tuple(column for column in there if column not in writer.holds),
+        filled=tuple(column for column in writer.fills if column not in there),
+    )

@@ -1,0 +1,93 @@
+"""What a localizer takes and returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from flatmetric._arrays import BoolArray, FloatArray, IntArray
+
+Settings = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """The usual value of a setting and its limits, both included; an odd one is a side of a square around a pixel."""
+
+    usual: float
+    least: float
+    most: float
+    odd: bool = False
+
+    def fault(self, value: float) -> str | None:
+        """What is wrong with a value, or None.
+
+        Examples
+        --------
+        >>> Setting(7, 3, 31, odd=True).fault(4), Setting(7, 3, 31, odd=True).fault(5)
+        ('give an odd number from 3 to 31', None)
+        """
+        fits = self.least <= value <= self.most and (not self.odd or value % 2 == 1)
+        return (
+            None if fits else f"give {'an odd number' if self.odd else 'a number'} from {self.least:g} to {self.most:g}"
+        )
+
+
+def usual(settings: Mapping[str, Setting]) -> dict[str, float]:
+    """Every setting at its usual value.
+
+    Examples
+    --------
+    >>> usual({"box": Setting(7, 3, 31, odd=True)})
+    {'box': 7}
+    """
+    return {name: setting.usual for name, setting in settings.items()}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spots:
+    """Spots in a block of images: which image (from 0), the place in pixels, and photons; one value for each.
+
+    The middle of the first pixel is 0, 0; x goes along the rows of the image.
+    """
+
+    image: IntArray
+    x: FloatArray
+    y: FloatArray
+    photons: FloatArray
+
+
+Localizer = Callable[[FloatArray, Settings], Spots]
+"""From images (k, height, width) in photons, and settings by name, to spots."""
+
+
+def inside(images: FloatArray, x: FloatArray, y: FloatArray) -> BoolArray:
+    """Which places lie within images of this shape; one that is not a number lies nowhere.
+
+    Examples
+    --------
+    >>> inside(np.zeros((1, 8, 8)), np.array([-0.5, 7.4, 8.0, np.nan]), np.zeros(4)).tolist()
+    [True, True, False, False]
+    """
+    height, width = images.shape[-2:]
+    return np.asarray((x >= -0.5) & (x < width - 0.5) & (y >= -0.5) & (y < height - 0.5))
+
+
+def image_by_image(
+    images: FloatArray, find: Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArray]]
+) -> Spots:
+    """Run a function that finds x, y and photons in one image on each of them.
+
+    Examples
+    --------
+    >>> one = np.array([1.0])
+    >>> image_by_image(np.zeros((2, 8, 8)), lambda image: (one, one, one)).image
+    array([0, 1])
+    """
+    parts = [find(image) for image in images]
+    counts = [len(x) for x, _, _ in parts]
+    columns = [np.concatenate([part[axis] for part in parts]) if parts else np.empty(0) for axis in range(3)]
+    x, y, photons = (np.asarray(column, dtype=np.float64) for column in columns)
+    return Spots(np.repeat(np.arange(len(parts)), counts), x, y, photons)

@@ -1,0 +1,214 @@
+"""All localizers by name, and the participants of a challenge: a localizer with its settings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+import numpy as np
+
+from flatmetric._progress import Progress
+from flatmetric.errors import InputError
+from flatmetric.localizations import Localizations, Provenance
+from flatmetric.localizers import baseline, photutils, picasso, skimage, trackpy
+from flatmetric.localizers.base import Localizer, Setting, Settings, usual
+from flatmetric.simulation.folder import simulated_camera
+from flatmetric.stacks import Stack
+
+_PIXELS_AT_ONCE = 1_000_000  # read and searched together: it bounds the memory
+_EXTRA = "pip install 'flatmetric[localizers]'"
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A localizer: what it runs, its settings, the package that it needs and how to get that."""
+
+    run: Localizer
+    settings: Mapping[str, Setting]
+    package: str | None = None
+    install: str = _EXTRA
+
+    @property
+    def available(self) -> bool:
+        """Whether its package is installed."""
+        return self.package is None or find_spec(self.package) is not None
+
+
+METHODS: dict[str, Method] = {
+    "baseline": Method(baseline.localize, baseline.SETTINGS),
+    "trackpy": Method(trackpy.localize, trackpy.SETTINGS, "trackpy"),
+    "daofind": Method(photutils.localize, photutils.SETTINGS, "photutils"),
+    "daofind-psf": Method(photutils.localize_psf, photutils.SETTINGS_PSF, "photutils"),
+    "log": Method(skimage.localize_log, skimage.SETTINGS, "skimage"),
+    "dog": Method(skimage.localize_dog, skimage.SETTINGS, "skimage"),
+    "picasso-lq": Method(picasso.localize_lq, picasso.SETTINGS, "picasso", "pip install picassosr"),
+    "picasso-mle": Method(picasso.localize_mle, picasso.SETTINGS, "picasso", "pip install picassosr"),
+}
+
+_BLOBS: list[Mapping[str, float]] = [
+    {"threshold": 0.15},
+    {"threshold": 0.25},
+    {"threshold": 0.35},
+    {"threshold": 0.5},
+    {"threshold": 0.25, "overlap": 0.9},
+    {"threshold": 0.25, "min_sigma": 1.5},
+]
+_PICASSO: list[Mapping[str, float]] = [
+    {"min_net_gradient": 200.0},
+    {"min_net_gradient": 400.0},
+    {"min_net_gradient": 800.0},
+    {"min_net_gradient": 400.0, "box": 5.0},
+]
+# Each list is ordered from sensitive to strict, then by other settings; a name is the method's and its number, from 1.
+_VARIANTS: dict[str, list[Mapping[str, float]]] = {
+    "baseline": [
+        {"threshold": 3.0},
+        {"threshold": 4.0},
+        {"threshold": 5.5},
+        {"threshold": 8.0},
+        {"threshold": 4.0, "box": 5.0},
+        {"threshold": 4.0, "fitted": 0.0},
+    ],
+    "trackpy": [
+        {"diameter": 5.0, "minmass": 60.0},
+        {"diameter": 5.0, "minmass": 150.0},
+        {"diameter": 5.0, "minmass": 400.0},
+        {"diameter": 7.0, "minmass": 120.0},
+        {"diameter": 7.0, "minmass": 300.0},
+        {"diameter": 7.0, "minmass": 700.0},
+    ],
+    "daofind": [
+        {"threshold": 2.0},
+        {"threshold": 3.0},
+        {"threshold": 4.0},
+        {"threshold": 6.0},
+        {"threshold": 3.0, "fwhm": 2.2},
+        {"threshold": 3.0, "fwhm": 3.6},
+    ],
+    "daofind-psf": [
+        {"threshold": 2.5},
+        {"threshold": 4.0},
+        {"threshold": 6.0},
+        {"threshold": 4.0, "box": 7.0},
+    ],
+    "log": _BLOBS,
+    "dog": _BLOBS,
+    "picasso-lq": _PICASSO,
+    "picasso-mle": _PICASSO,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Participant:
+    """A localizer with all its settings."""
+
+    method: str
+    settings: Settings
+
+
+PARTICIPANTS: dict[str, Participant] = {
+    f"{name}-{number}": Participant(name, {**usual(METHODS[name].settings), **variant})
+    for name, variants in _VARIANTS.items()
+    for number, variant in enumerate(variants, start=1)
+}
+
+
+def participant(name: str, changes: Mapping[str, float] | None = None) -> Participant:
+    """A method with its usual settings, or one of the `PARTICIPANTS`; `changes` go on top of its settings.
+
+    Examples
+    --------
+    >>> participant("baseline", {"threshold": 6.0}).settings["threshold"]
+    6.0
+    """
+    if name in PARTICIPANTS:
+        chosen = PARTICIPANTS[name]
+    elif name in METHODS:
+        chosen = Participant(name, usual(METHODS[name].settings))
+    else:
+        raise InputError(f"method is {name!r}; give one of {', '.join(METHODS)}, or one of its variants, as baseline-1")
+    for setting, value in (changes or {}).items():
+        if setting not in chosen.settings:
+            raise InputError(f"{name} has no setting {setting!r}; it has {', '.join(chosen.settings)}")
+        wrong = METHODS[chosen.method].settings[setting].fault(value)
+        if wrong is not None:
+            raise InputError(f"{setting} is {value:g}; {wrong}")
+    method = METHODS[chosen.method]
+    if not method.available:
+        raise InputError(f"{name} needs the package {method.package}, which is not installed; {method.install}")
+    return Participant(chosen.method, {**chosen.settings, **(changes or {})})
+
+
+@dataclass(frozen=True, slots=True)
+class StackCamera:
+    """How counts of a stack become photons: pixel size in nm, counts in the dark, photons per count.
+
+    `warning` says what had to be guessed.
+    """
+
+    pixel_size: float
+    offset: float
+    photons_per_count: float
+    warning: str | None = None
+
+
+def camera_of(
+    stack: Stack, pixel_size: float | None = None, offset: float | None = None, photons_per_count: float | None = None
+) -> StackCamera:
+    """The camera of a stack: as given, as simulated, or guessed with a warning."""
+    known = simulated_camera(stack.path)
+    pixel_size = stack.pixel_size if pixel_size is None else pixel_size
+    if pixel_size is None:
+        raise InputError(f"{stack.path}: does not say its pixel size; give pixel_size= in nm")
+    if not 0 < pixel_size < 1e6:
+        raise InputError(f"pixel_size is {pixel_size}; give a length in nm above 0")
+    if known is not None:
+        offset = known.offset if offset is None else offset
+        photons_per_count = known.photons_per_count if photons_per_count is None else photons_per_count
+    warning = None
+    if offset is None or photons_per_count is None:
+        warning = (
+            f"{stack.path}: the camera is not known, so thresholds and photons are in counts above "
+            f"{offset or 0:g}; give offset= and photons_per_count="
+        )
+    offset = 0.0 if offset is None else offset
+    photons_per_count = 1.0 if photons_per_count is None else photons_per_count
+    if not math.isfinite(offset):
+        raise InputError(f"offset is {offset}; give a number of counts")
+    if not 0 < photons_per_count < 1e6:
+        raise InputError(f"photons_per_count is {photons_per_count}; give a number above 0")
+    return StackCamera(pixel_size, offset, photons_per_count, warning)
+
+
+def localize_stack(
+    stack: Stack, chosen: Participant, camera: StackCamera, progress: Progress | None = None
+) -> Localizations:
+    """Run a participant on a stack: rows in nm from the outer corner of the first pixel, frames from 1.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from flatmetric.stacks import open_stack, write_stack
+    >>> path = Path(tempfile.mkdtemp()) / "dark.ome.tif"
+    >>> write_stack(path, [np.full((32, 32), 100, np.uint16)] * 2, frames=2, pixels=32, pixel_size=100.0)
+    >>> len(localize_stack(open_stack(path), participant("baseline"), StackCamera(100.0, 100.0, 0.2)))
+    0
+    """
+    run = METHODS[chosen.method].run
+    columns: list[tuple[np.ndarray, ...]] = []
+    for first, counts in stack.blocks(max(1, _PIXELS_AT_ONCE // (stack.height * stack.width))):
+        spots = run((counts.astype(np.float64) - camera.offset) * camera.photons_per_count, chosen.settings)
+        columns.append((spots.image + first, spots.x, spots.y, spots.photons))
+        if progress is not None:
+            progress(f"{chosen.method} on {stack.path.name}", first + len(counts) - 1, stack.frames)
+    frame, x, y, photons = (np.concatenate(column) for column in zip(*columns, strict=True))
+    return Localizations(
+        frame=frame,
+        x=(x + 0.5) * camera.pixel_size,
+        y=(y + 0.5) * camera.pixel_size,
+        photons=photons,
+        provenance=Provenance(pixel_size=(camera.pixel_size, camera.pixel_size)),
+    )

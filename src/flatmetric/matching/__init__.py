@@ -1,0 +1,1 @@
+"""Who is compared with whom: the protocol, the matching, and its outcome."""

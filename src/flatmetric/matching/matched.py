@@ -1,0 +1,229 @@
+"""A protocol applied to two tables: who counts, who is matched with whom, and by how much they differ."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from flatmetric._arrays import FloatArray, IntArray
+from flatmetric._core import row_differences
+from flatmetric.errors import InputError
+from flatmetric.localizations import Localizations
+from flatmetric.matching.matcher import Matches, match_frames
+from flatmetric.matching.protocol import Protocol
+
+
+@dataclass(frozen=True, eq=False)
+class Matched:
+    """Two tables with all their rows (the truth after its wobble), and who takes part.
+
+    `truth_rows` and `pred_rows` passed the border and the frame limits; `matches` are between those, as rows of the
+    whole tables; `truth_kept` and `pred_kept` are the rows that count after the don't-care rule. `photon_threshold` is
+    the one applied, None without. `warnings` name what looks wrong.
+    """
+
+    truth: Localizations
+    pred: Localizations
+    dim: int
+    threads: int
+    truth_rows: IntArray
+    pred_rows: IntArray
+    matches: Matches
+    truth_kept: IntArray
+    pred_kept: IntArray
+    photon_threshold: float | None
+    warnings: tuple[str, ...]
+
+    @cached_property
+    def kept_truth(self) -> Localizations:
+        """The molecules that count."""
+        return select_rows(self.truth, self.truth_kept)
+
+    @cached_property
+    def kept_pred(self) -> Localizations:
+        """The detections that count."""
+        return select_rows(self.pred, self.pred_kept)
+
+    @cached_property
+    def counted(self) -> Matches:
+        """The matches whose molecule counts, as rows of the whole tables."""
+        if len(self.truth_kept) == len(self.truth_rows):
+            return self.matches
+        counts = np.zeros(len(self.truth), dtype=bool)
+        counts[self.truth_kept] = True
+        kept = counts[self.matches.truth]
+        return Matches(self.matches.truth[kept], self.matches.pred[kept], self.matches.distance[kept])
+
+    @cached_property
+    def counted_in_kept(self) -> IntArray:
+        """The true rows of the counted matches, as rows of `kept_truth`."""
+        if len(self.truth_kept) == len(self.truth):
+            return self.counted.truth
+        place = np.full(len(self.truth), -1, dtype=np.int64)
+        place[self.truth_kept] = np.arange(len(self.truth_kept))
+        return place[self.counted.truth]
+
+    @cached_property
+    def errors(self) -> FloatArray:
+        """Pred minus truth of the counted matches, (k, 3) in nm; z is 0 where a table has none."""
+        dim = 2 if self.truth.z is None or self.pred.z is None else 3
+        tables = self.truth.points(dim, self.threads), self.pred.points(dim, self.threads)
+        errors = row_differences(*tables, self.counted.truth, self.counted.pred, self.threads)
+        return errors if dim == 3 else np.column_stack((errors, np.zeros(len(errors))))
+
+
+def dimension(truth: Localizations, pred: Localizations, protocol: Protocol) -> int:
+    """The dimension to compare in: the protocol's, or 3 where both tables have depths that are not all 0.
+
+    Examples
+    --------
+    >>> t = Localizations(frame=[1], x=[0.0], y=[0.0], z=[0.0])
+    >>> dimension(t, t, Protocol())
+    2
+    """
+    if protocol.dim == 3:
+        truth.in_3d()
+        pred.in_3d()
+    if protocol.dim is not None:
+        return protocol.dim
+    has_depth = [table.z is not None and (len(table) == 0 or bool(table.z.any())) for table in (truth, pred)]
+    return 3 if all(has_depth) else 2
+
+
+def select_rows(table: Localizations, rows: IntArray) -> Localizations:
+    """Some rows of a table; the table itself where they are all of them."""
+    return table if len(rows) == len(table) else table.select(rows)
+
+
+def match_tables(truth: Localizations, pred: Localizations, protocol: Protocol, dim: int, threads: int) -> Matched:
+    """Apply a protocol in the order of the challenge: wobble, border, matching, photon threshold.
+
+    Examples
+    --------
+    >>> t = Localizations(frame=[1, 1], x=[0.0, 900.0], y=[0.0, 0.0])
+    >>> p = Localizations(frame=[1], x=[3.0], y=[4.0])
+    >>> match_tables(t, p, Protocol(), dim=2, threads=1).errors
+    array([[3., 4., 0.]])
+    """
+    if protocol.wobble is not None:
+        dx, dy = protocol.wobble.shifts(truth.in_3d().z)  # type: ignore[arg-type]
+        truth = dataclasses.replace(truth, x=truth.x + dx, y=truth.y + dy)
+    everyone = np.arange(max(len(truth), len(pred)))
+    truth_rows, pred_rows = _rows_within(truth, protocol, everyone), _rows_within(pred, protocol, everyone)
+    warnings = []
+    if len(truth_rows) == 0:
+        warnings.append("the border or the frame limits leave no true molecule")
+    if len(pred) == 0:
+        warnings.append("there is no detection at all")
+    elif len(pred_rows) == 0:
+        warnings.append("the border or the frame limits leave no detection")
+    matches = _match(truth, pred, truth_rows, pred_rows, protocol, dim, threads)
+    threshold = _photon_threshold(truth, truth_rows, protocol)
+    truth_kept, pred_kept = truth_rows, pred_rows
+    if threshold is not None:
+        assert truth.photons is not None
+        dim_rows = truth.photons <= threshold
+        ignored = np.zeros(len(pred), dtype=bool)
+        ignored[matches.pred[dim_rows[matches.truth]]] = True
+        truth_kept = truth_rows[~dim_rows[truth_rows]]
+        pred_kept = pred_rows[~ignored[pred_rows]]
+        if len(truth_kept) == 0 and len(truth_rows):
+            warnings.append(f"no true molecule has more than {threshold:g} photons")
+    elif protocol.photon_threshold is not None:
+        warnings.append("the truth has no photons, so the photon threshold was not applied")
+    return Matched(
+        truth,
+        pred,
+        dim,
+        threads,
+        truth_rows,
+        pred_rows,
+        matches,
+        truth_kept,
+        pred_kept,
+        threshold,
+        (*warnings, *_frame_warnings(truth, pred, truth_kept, pred_kept, matches)),
+    )
+
+
+def _rows_within(table: Localizations, protocol: Protocol, everyone: IntArray) -> IntArray:
+    """The rows strictly within the border and within the frame limits; `everyone` numbers all possible rows."""
+    if protocol.border is None and protocol.first_frame is None and protocol.last_frame is None:
+        return everyone[: len(table)]
+    inside = np.ones(len(table), dtype=bool)
+    if protocol.border is not None and protocol.fov is not None:
+        for axis, size in ((table.x, protocol.fov[0]), (table.y, protocol.fov[1])):
+            inside &= (axis > protocol.border) & (axis < size - protocol.border)
+    if protocol.first_frame is not None:
+        inside &= table.frame >= protocol.first_frame
+    if protocol.last_frame is not None:
+        inside &= table.frame <= protocol.last_frame
+    return np.flatnonzero(inside)
+
+
+def _match(
+    truth: Localizations,
+    pred: Localizations,
+    truth_rows: IntArray,
+    pred_rows: IntArray,
+    protocol: Protocol,
+    dim: int,
+    threads: int,
+) -> Matches:
+    # Frames count from 1; as in the challenge, rows with an earlier frame are never matched.
+    if len(truth) and len(pred) and min(truth.frame.min(), pred.frame.min()) < 1:
+        truth_rows, pred_rows = truth_rows[truth.frame[truth_rows] >= 1], pred_rows[pred.frame[pred_rows] >= 1]
+    matches = match_frames(
+        select_rows(truth, truth_rows),
+        select_rows(pred, pred_rows),
+        dim=dim,
+        tolerance=protocol.tolerance,
+        tolerance_z=protocol.tolerance_z,
+        matching=protocol.matching,
+        threads=threads,
+    )
+    if len(truth_rows) < len(truth):
+        matches = dataclasses.replace(matches, truth=truth_rows[matches.truth])
+    if len(pred_rows) < len(pred):
+        matches = dataclasses.replace(matches, pred=pred_rows[matches.pred])
+    return matches
+
+
+def _photon_threshold(truth: Localizations, rows: IntArray, protocol: Protocol) -> float | None:
+    if protocol.photon_threshold is None and protocol.photon_quantile is None:
+        return None
+    if truth.photons is None:
+        if protocol.photon_threshold == 0:  # the challenge's own threshold: without photons it excludes nobody
+            return None
+        raise InputError(
+            f"{truth.provenance.file or 'truth'}: it has no photons for a photon threshold; leave the threshold out"
+        )
+    if protocol.photon_threshold is not None:
+        return float(protocol.photon_threshold)
+    if len(rows) == 0:
+        return None
+    return float(math.floor(np.quantile(truth.photons[rows], protocol.photon_quantile or 0.0, method="hazen")))
+
+
+def _frame_warnings(
+    truth: Localizations, pred: Localizations, truth_kept: IntArray, pred_kept: IntArray, matches: Matches
+) -> list[str]:
+    if len(truth_kept) == 0 or len(pred_kept) == 0:
+        return []
+    warnings = []
+    if len(matches) == 0 and not np.isin(pred.frame[pred_kept], truth.frame[truth_kept]).any():
+        warnings.append(
+            f"no frame has both molecules and detections: the truth has frames {truth.frame.min()} to "
+            f"{truth.frame.max()}, the result {pred.frame.min()} to {pred.frame.max()}; probably one counts its frames "
+            "differently (frame_base=)"
+        )
+    for table, side in ((truth, "truth"), (pred, "result")):
+        if table.frame.min() < 1:
+            warnings.append(
+                f"the {side} has frames below 1, which are never matched; perhaps it counts from 0 (frame_base=)"
+            )
+    return warnings

@@ -1,0 +1,94 @@
+"""One-to-one matching of true and predicted rows, frame by frame."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from flatmetric._arrays import FloatArray, IntArray
+from flatmetric._core import match
+from flatmetric.localizations import Localizations
+from flatmetric.matching.protocol import Matching
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matches:
+    """Matched rows of the two tables and their distance in nm, by frame, then by true row."""
+
+    truth: IntArray
+    pred: IntArray
+    distance: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.truth)
+
+
+def match_frames(
+    truth: Localizations,
+    pred: Localizations,
+    *,
+    dim: int,
+    tolerance: float,
+    tolerance_z: float,
+    matching: Matching,
+    threads: int = 1,
+) -> Matches:
+    """Match detections to molecules of the same frame, up to the tolerances (nm, included).
+
+    "greedy" takes the nearest pair first, again and again, as the SMLM Challenge did; ties go to the lower true row,
+    then to the lower predicted row. "optimal" makes as many pairs as possible, and among those choices takes the one
+    with the smallest sum of distances.
+
+    Examples
+    --------
+    >>> t = Localizations(frame=[1, 1], x=[0.0, 100.0], y=[0.0, 0.0])
+    >>> p = Localizations(frame=[1, 1], x=[90.0, 330.0], y=[0.0, 0.0])
+    >>> m = match_frames(t, p, dim=2, tolerance=250, tolerance_z=500, matching="greedy")
+    >>> m.truth.tolist(), m.pred.tolist()
+    ([1], [0])
+    >>> m = match_frames(t, p, dim=2, tolerance=250, tolerance_z=500, matching="optimal")
+    >>> m.truth.tolist(), m.pred.tolist()
+    ([0, 1], [0, 1])
+    """
+    return _match(truth, pred, dim, threads, lateral=tolerance, axial=tolerance_z, greedy=matching == "greedy")
+
+
+def assign_frames(
+    truth: Localizations, pred: Localizations, *, dim: int, p: float, c: float, threads: int = 1
+) -> Matches:
+    """The pairs of the best assignment in every frame: a pair costs distance^p (nm), leaving it apart c^p.
+
+    Examples
+    --------
+    >>> t = Localizations(frame=[1], x=[0.0], y=[0.0])
+    >>> len(assign_frames(t, t, dim=2, p=2, c=250))
+    1
+    """
+    return _match(truth, pred, dim, threads, lateral=c, axial=math.inf, power=p, price=c**p)
+
+
+def _match(
+    truth: Localizations,
+    pred: Localizations,
+    dim: int,
+    threads: int,
+    *,
+    lateral: float,
+    axial: float,
+    greedy: bool = False,
+    power: float = 1.0,
+    price: float = math.inf,
+) -> Matches:
+    matches = match(
+        truth.points(dim, threads),
+        pred.points(dim, threads),
+        truth.frame,
+        pred.frame,
+        lateral=lateral,
+        axial=axial,
+        greedy=greedy,
+        power=power,
+        price=price,
+        threads=threads,
+    )
+    return Matches(matches.truth, matches.pred, matches.distance)

@@ -1,0 +1,238 @@
+"""What a metric is: a described field of its family's result, and a formula over what frames add up to."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from flatmetric._arrays import FloatArray
+
+Better = Literal["lower", "higher", "zero", "one"]
+Measure = float | str
+"""A value, or the reason why there is none."""
+Reasons = dict[str, str]
+"""Why fields of a result are undefined, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What formulas need besides the sums; lengths in nm, the weights of the efficiency in 1/nm."""
+
+    dim: int
+    alpha_xy: float = 1.0
+    alpha_z: float = 0.5
+    gospa_p: float = 1.0
+    gospa_c: float = 250.0
+    photons_known: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sums:
+    """What a set of frames adds up to. Each field is one number, or a column with one number for each of many sets.
+
+    Lengths in nm, errors are pred minus truth. Photons of matched rows are centred and scaled, so that their squares
+    keep their digits.
+    """
+
+    n_truth: FloatArray  # molecules and detections that count, and matched pairs of them
+    n_pred: FloatArray
+    tp: FloatArray
+    mass: FloatArray  # share of the true mass, and parts of the Flat Metric
+    displaced: FloatArray
+    missed: FloatArray
+    false: FloatArray
+    own_flat: FloatArray  # Flat Metric of each frame by itself, and how many frames have true mass
+    frames_with_mass: FloatArray
+    error_x: FloatArray  # errors of matched pairs, their absolute values and squares
+    error_y: FloatArray
+    error_z: FloatArray
+    abs_x: FloatArray
+    abs_y: FloatArray
+    abs_z: FloatArray
+    square_x: FloatArray
+    square_y: FloatArray
+    square_z: FloatArray
+    photons_truth: FloatArray  # photons of matched pairs, their squares and products
+    photons_pred: FloatArray
+    photons_truth_square: FloatArray
+    photons_pred_square: FloatArray
+    photons_product: FloatArray
+    nearest_truth: FloatArray  # squared distances to the nearest point of the other side, and how many points have one
+    nearest_pred: FloatArray
+    with_nearest_truth: FloatArray
+    with_nearest_pred: FloatArray
+    pairs: FloatArray  # of the best assignment: pairs, and their distances to the power p
+    moved: FloatArray
+    own_gospa: FloatArray  # GOSPA and OSPA of each frame by itself
+    own_ospa: FloatArray
+    frames: FloatArray
+    lower_bound: FloatArray  # of the Flat Metric
+    frames_without_truth: FloatArray
+    settings: Settings
+
+    @classmethod
+    def from_columns(cls, columns: Mapping[str, Any], settings: Settings) -> Sums:
+        """Sums by name; what is not given is 0.
+
+        Examples
+        --------
+        >>> Sums.from_columns({"tp": np.array([3.0, 4.0])}, Settings(dim=2)).n_pred
+        array(0.)
+        """
+        nothing = np.zeros(())
+        return cls(**{name: np.asarray(columns.get(name, nothing)) for name in SUMMED}, settings=settings)
+
+    @classmethod
+    def from_table(cls, table: FloatArray, settings: Settings) -> Sums:
+        """Sums from the columns of a (sets, quantities) array, in the order of `SUMMED`."""
+        return cls.from_columns(dict(zip(SUMMED, table.T, strict=True)), settings)
+
+
+SUMMED = tuple(field.name for field in dataclasses.fields(Sums) if field.name != "settings")
+"""The names of everything that adds over frames."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a metric has no value, and whether that is so for one set of frames."""
+
+    text: str
+    applies: Callable[[Sums], Any]
+
+
+Formula = Callable[[Sums], FloatArray | float]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric: its `key` in the JSON, and how it is computed and shown.
+
+    `formula` is None for what does not add over frames. `undefined` lists the reasons for which it has no value, the
+    first that applies is given. `interval` says whether a bootstrap makes sense, `shown` whether pages list it.
+    """
+
+    key: str
+    title: str
+    unit: str
+    format: str
+    better: Better | None
+    formula: Formula | None
+    undefined: tuple[Reason, ...]
+    interval: bool
+    shown: bool
+
+    @property
+    def heading(self) -> str:
+        """Title and unit, for the head of a column.
+
+        Examples
+        --------
+        >>> from flatmetric.metrics.table import METRICS
+        >>> METRICS["challenge.jaccard"].heading
+        'Jaccard [%]'
+        """
+        return f"{self.title} [{self.unit}]" if self.unit else self.title
+
+    def show(self, value: float | None) -> str:
+        """A value as text, without its unit; a dash where it is undefined.
+
+        Examples
+        --------
+        >>> from flatmetric.metrics.table import METRICS
+        >>> METRICS["challenge.jaccard"].show(71.0843), METRICS["challenge.jaccard"].show(None)
+        ('71.08', '-')
+        """
+        return "-" if value is None else format(value, self.format)
+
+
+def metric(
+    title: str,
+    formula: Formula | None = None,
+    *,
+    unit: str = "",
+    format: str = ".2f",
+    better: Better | None = None,
+    undefined: tuple[Reason, ...] = (),
+    interval: bool = True,
+    shown: bool = True,
+) -> Any:
+    """A field of a family's result class that is a metric; see `Metric`."""
+    described = {
+        "title": title,
+        "formula": formula,
+        "unit": unit,
+        "format": format,
+        "better": better,
+        "undefined": undefined,
+        "interval": interval and formula is not None,
+        "shown": shown,
+    }
+    return dataclasses.field(metadata={"metric": described})
+
+
+def metrics_of(part: str, family: type[Any]) -> dict[str, Metric]:
+    """The metrics of a family by field; `part` is its name in the JSON.
+
+    Examples
+    --------
+    >>> from flatmetric.metrics.rmsmd import Rmsmd
+    >>> metrics_of("rmsmd", Rmsmd)["whole_set"].key
+    'rmsmd.whole_set'
+    """
+    fields = dataclasses.fields(family)
+    return {field.name: Metric(f"{part}.{field.name}", **field.metadata["metric"]) for field in fields}
+
+
+T = TypeVar("T")
+
+
+def evaluate(family: type[T], sums: Sums, measured: Mapping[str, Measure] | None = None) -> tuple[T, Reasons]:
+    """The result of a family for one set of frames, and why fields of it are undefined.
+
+    Metrics without a formula come from `measured`.
+
+    Examples
+    --------
+    >>> from flatmetric.metrics.jaccard_rmse import ChallengeScore
+    >>> sums = {"tp": 1.0, "n_truth": 2.0, "n_pred": 1.0, "error_x": 3.0, "square_x": 9.0, "square_y": 16.0}
+    >>> result, reasons = evaluate(ChallengeScore, Sums.from_columns(sums, Settings(dim=2)))
+    >>> result.jaccard, result.rmse_xy, result.rmse_z, reasons["rmse_z"]
+    (50.0, 5.0, None, 'scored in 2D')
+    """
+    values: dict[str, float | None] = {}
+    reasons: Reasons = {}
+    for name, entry in metrics_of("", family).items():
+        value: Measure
+        if entry.formula is None:
+            value = (measured or {})[name]
+        else:
+            reason = next((reason.text for reason in entry.undefined if reason.applies(sums)), None)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                value = float(entry.formula(sums)) if reason is None else reason
+        if isinstance(value, str):
+            values[name], reasons[name] = None, value
+        else:
+            values[name] = int(value) if entry.format == "d" else value
+    return family(**values), reasons
+
+
+def evaluate_many(metrics: Mapping[str, Metric], sums: Sums) -> dict[str, FloatArray]:
+    """The metrics that a bootstrap makes sense for, for many sets of frames: by key; NaN where undefined.
+
+    Metrics that don't exist in 2D are left out there.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return {
+            key: np.asarray(entry.formula(sums))
+            for key, entry in metrics.items()
+            if entry.interval and entry.formula is not None and not (IN_2D in entry.undefined and IN_2D.applies(sums))
+        }
+
+
+IN_2D = Reason("scored in 2D", lambda s: s.settings.dim == 2)
+NO_MATCH = Reason("no detection was matched", lambda s: s.tp == 0)
+NO_TRUTH = Reason("no true molecule is left to compare with", lambda s: s.n_truth == 0)

@@ -1,0 +1,153 @@
+"""The metrics of the SMLM 2016 Challenge: detection (Jaccard), errors of what was matched (RMSE), and efficiency."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from flatmetric._arrays import FloatArray
+from flatmetric.metrics.base import IN_2D, NO_MATCH, Reason, Sums, metric
+
+_NO_DETECTION = Reason("there is no detection", lambda s: s.n_pred == 0)
+_NO_MOLECULE = Reason("there is no molecule", lambda s: s.n_truth == 0)
+_NOBODY = Reason("there is neither a molecule nor a detection", lambda s: s.n_truth + s.n_pred == 0)
+_NO_F1 = Reason("precision or recall is undefined, or both are 0", lambda s: s.tp == 0)
+_NO_PHOTONS = Reason("photons are not known on both sides", lambda s: not s.settings.photons_known)
+_CONSTANT = Reason(
+    "the matched photons are constant", lambda s: (s.photons_truth_square == 0) | (s.photons_pred_square == 0)
+)
+_AXIAL = (NO_MATCH, IN_2D)
+_ROUNDING = 1e-12
+
+
+def hypot(a: FloatArray, b: FloatArray) -> FloatArray:
+    """sqrt(a^2 + b^2), to the same bit on every machine, which numpy's is not."""
+    return np.asarray(_hypot(a, b))
+
+
+_hypot = np.vectorize(math.hypot, otypes=[np.float64])
+
+
+def precision(s: Sums) -> FloatArray:
+    """Share of the detections that are matched."""
+    return s.tp / s.n_pred
+
+
+def recall(s: Sums) -> FloatArray:
+    """Share of the molecules that are matched."""
+    return s.tp / s.n_truth
+
+
+def f1(s: Sums) -> FloatArray:
+    """Harmonic mean of precision and recall."""
+    return 2 * precision(s) * recall(s) / (precision(s) + recall(s))
+
+
+def jaccard(s: Sums) -> FloatArray:
+    """Matched pairs over all that is there, in percent."""
+    return 100 * s.tp / (s.n_truth + s.n_pred - s.tp)
+
+
+def rmse_xy(s: Sums) -> FloatArray:
+    """Root mean square of the lateral distance, nm."""
+    return np.sqrt(s.square_x / s.tp + s.square_y / s.tp)
+
+
+def rmse_z(s: Sums) -> FloatArray:
+    """Root mean square of the axial error, nm."""
+    return np.sqrt(s.square_z / s.tp)
+
+
+def efficiency_xy(s: Sums) -> FloatArray:
+    """100 - sqrt((100 - jaccard)^2 + (alpha rmse)^2), in percent, by the lateral error; may be negative."""
+    return 100 - hypot(100 - jaccard(s), s.settings.alpha_xy * rmse_xy(s))
+
+
+def efficiency_z(s: Sums) -> FloatArray:
+    """The same by the axial error."""
+    return 100 - hypot(100 - jaccard(s), s.settings.alpha_z * rmse_z(s))
+
+
+def efficiency(s: Sums) -> FloatArray:
+    """In 2D the lateral efficiency, in 3D the mean of the lateral and the axial one."""
+    return efficiency_xy(s) if s.settings.dim == 2 else (efficiency_xy(s) + efficiency_z(s)) / 2
+
+
+def photon_correlation(s: Sums) -> FloatArray:
+    """Pearson's r between true and predicted photons of matched pairs."""
+    spread = _spread(s.photons_truth, s.photons_truth_square, s.tp) * _spread(
+        s.photons_pred, s.photons_pred_square, s.tp
+    )
+    return (s.photons_product - s.photons_truth * s.photons_pred / s.tp) / np.sqrt(spread)
+
+
+def _spread(total: FloatArray, squares: FloatArray, count: FloatArray) -> FloatArray:
+    """Sum of squared deviations from the mean; 0 where it is only rounding, as of one pair drawn again and again."""
+    spread = squares - total**2 / count
+    return np.where(spread > _ROUNDING * squares, spread, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class ChallengeScore:
+    """The challenge's metrics. Lengths in nm, errors are pred minus truth; jaccard and efficiency in percent.
+
+    MAD is the mean absolute error, summed over the axes.
+    """
+
+    tp: int = metric("true positives", lambda s: s.tp, format="d", better="higher", interval=False)
+    fp: int = metric("false positives", lambda s: s.n_pred - s.tp, format="d", better="lower", interval=False)
+    fn: int = metric("false negatives", lambda s: s.n_truth - s.tp, format="d", better="lower", interval=False)
+    precision: float | None = metric("precision", precision, format=".3f", better="higher", undefined=(_NO_DETECTION,))
+    recall: float | None = metric("recall", recall, format=".3f", better="higher", undefined=(_NO_MOLECULE,))
+    f1: float | None = metric("F1", f1, format=".3f", better="higher", undefined=(_NO_F1,))
+    jaccard: float | None = metric("Jaccard", jaccard, unit="%", better="higher", undefined=(_NOBODY,))
+    rmse_xy: float | None = metric("RMSE lateral", rmse_xy, unit="nm", better="lower", undefined=(NO_MATCH,))
+    rmse_z: float | None = metric("RMSE axial", rmse_z, unit="nm", better="lower", undefined=_AXIAL)
+    rmse_xyz: float | None = metric(
+        "RMSE 3D",
+        lambda s: np.sqrt(s.square_x / s.tp + s.square_y / s.tp + s.square_z / s.tp),
+        unit="nm",
+        better="lower",
+        undefined=_AXIAL,
+    )
+    mad_xy: float | None = metric(
+        "MAD lateral", lambda s: s.abs_x / s.tp + s.abs_y / s.tp, unit="nm", better="lower", undefined=(NO_MATCH,)
+    )
+    mad_z: float | None = metric(
+        "MAD axial", lambda s: s.abs_z / s.tp, unit="nm", better="lower", undefined=_AXIAL, shown=False
+    )
+    mad_xyz: float | None = metric(
+        "MAD 3D",
+        lambda s: s.abs_x / s.tp + s.abs_y / s.tp + s.abs_z / s.tp,
+        unit="nm",
+        better="lower",
+        undefined=_AXIAL,
+        shown=False,
+    )
+    bias_x: float | None = metric(
+        "bias x", lambda s: s.error_x / s.tp, unit="nm", format="+.2f", better="zero", undefined=(NO_MATCH,)
+    )
+    bias_y: float | None = metric(
+        "bias y", lambda s: s.error_y / s.tp, unit="nm", format="+.2f", better="zero", undefined=(NO_MATCH,)
+    )
+    bias_z: float | None = metric(
+        "bias z", lambda s: s.error_z / s.tp, unit="nm", format="+.2f", better="zero", undefined=_AXIAL
+    )
+    efficiency_xy: float | None = metric(
+        "efficiency lateral", efficiency_xy, unit="%", better="higher", undefined=(_NOBODY, NO_MATCH), shown=False
+    )
+    efficiency_z: float | None = metric(
+        "efficiency axial", efficiency_z, unit="%", better="higher", undefined=(_NOBODY, *_AXIAL), shown=False
+    )
+    efficiency: float | None = metric(
+        "efficiency", efficiency, unit="%", better="higher", undefined=(_NOBODY, NO_MATCH)
+    )
+    photon_correlation: float | None = metric(
+        "photon correlation",
+        photon_correlation,
+        format=".3f",
+        better="higher",
+        undefined=(_NO_PHOTONS, NO_MATCH, _CONSTANT),
+    )

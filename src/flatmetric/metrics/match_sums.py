@@ -1,0 +1,66 @@
+"""What a matched pair adds to the sums behind the metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flatmetric._arrays import BoolArray, FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MatchedRows:
+    """Matched pairs: (k, 3) errors pred minus truth in nm, and the photons of both rows, None if unknown."""
+
+    errors: FloatArray
+    truth_photons: FloatArray | None = None
+    pred_photons: FloatArray | None = None
+
+    def select(self, rows: BoolArray) -> MatchedRows:
+        """Some of the pairs."""
+        photons = [None if column is None else column[rows] for column in (self.truth_photons, self.pred_photons)]
+        return MatchedRows(self.errors[rows], *photons)
+
+
+def match_quantities(rows: MatchedRows) -> Iterator[tuple[str, tuple[FloatArray, ...]]]:
+    """What each pair adds, one quantity at a time: its name in `Sums`, and the factors whose product it is."""
+    for axis, name in enumerate("xyz"):
+        error = rows.errors[:, axis]
+        yield f"error_{name}", (error,)
+        yield f"abs_{name}", (np.abs(error),)
+        yield f"square_{name}", (error**2,)
+    if rows.truth_photons is not None and rows.pred_photons is not None and len(rows.errors):
+        a, b = _centred(rows.truth_photons), _centred(rows.pred_photons)
+        yield "photons_truth", (a,)
+        yield "photons_pred", (b,)
+        yield "photons_truth_square", (a, a)
+        yield "photons_pred_square", (b, b)
+        yield "photons_product", (a, b)
+
+
+def sum_matches(rows: MatchedRows) -> dict[str, Any]:
+    """What all pairs add up to, by name in `Sums`.
+
+    Examples
+    --------
+    >>> sums = sum_matches(MatchedRows(np.array([[3.0, 4.0, 0.0], [1.0, 0.0, 0.0]])))
+    >>> sums["tp"], float(sums["square_x"])
+    (2, 10.0)
+    """
+    sums: dict[str, Any] = {"tp": len(rows.errors)}
+    for name, factors in match_quantities(rows):
+        sums[name] = factors[0].sum() if len(factors) == 1 else np.dot(*factors)
+    return sums
+
+
+def _centred(values: FloatArray) -> FloatArray:
+    """Deviations from the mean, scaled to at most 1, so that no square overflows or underflows; 0 if all are equal."""
+    low, high, mean = values.min(), values.max(), values.mean()
+    if low == high:
+        return np.zeros(len(values))
+    deviations: FloatArray = values - mean
+    deviations /= max(high - mean, mean - low)
+    return deviations

@@ -1,0 +1,1 @@
+"""Whether a file is right at all, and what is in it."""

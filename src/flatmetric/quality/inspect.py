@@ -1,0 +1,107 @@
+"""What a table holds, and what looks wrong in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flatmetric.localizations import Localizations
+
+_SHOWN_ROWS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """A summary of one table; lengths in nm. `frames` are the first and last, None without rows.
+
+    Examples
+    --------
+    >>> inspect_table(Localizations(frame=[3, 7], x=[1.0, 2.0], y=[0.0, 5.0])).frames
+    (3, 7)
+    """
+
+    file: str | None
+    sha256: str | None
+    format: str | None
+    reason: str | None
+    rows: int
+    dropped: dict[str, int]
+    frames: tuple[int, int] | None
+    frames_with_rows: int
+    columns: tuple[str, ...]
+    extent: dict[str, tuple[float, float]]
+    pixel_size: tuple[float, float] | None
+    conversions: tuple[str, ...]
+    first_rows: tuple[dict[str, float | int | None], ...]
+    warnings: tuple[str, ...]
+
+
+def inspect_table(table: Localizations, fov: tuple[float, float] | None = None) -> Inspection:
+    """Summarise a table and add warnings about what looks wrong; `fov` is the field's width and height in nm.
+
+    Examples
+    --------
+    >>> inspect_table(Localizations(frame=[1, 1], x=[-4.0, -4.0], y=[0.0, 0.0])).warnings
+    ('1 row repeats another: same frame and position', '2 rows lie outside the field: x or y below 0')
+    """
+    provenance = table.provenance
+    shown = table.select(np.arange(min(_SHOWN_ROWS, len(table))))
+    return Inspection(
+        file=provenance.file,
+        sha256=provenance.sha256,
+        format=provenance.format,
+        reason=provenance.reason,
+        rows=len(table),
+        dropped=dict(provenance.dropped),
+        frames=(int(table.frame.min()), int(table.frame.max())) if len(table) else None,
+        frames_with_rows=len(np.unique(table.frame)),
+        columns=tuple(table.columns()),
+        extent=table.extent,
+        pixel_size=provenance.pixel_size,
+        conversions=provenance.conversions,
+        first_rows=tuple(_row(shown, at) for at in range(len(shown))),
+        warnings=(*provenance.warnings, *table_warnings(table, fov)),
+    )
+
+
+def _row(table: Localizations, at: int) -> dict[str, float | int | None]:
+    row: dict[str, Any] = {name: column[at].item() for name, column in table.columns().items()}
+    return {name: value if np.isfinite(value) else None for name, value in row.items()}
+
+
+def table_warnings(table: Localizations, fov: tuple[float, float] | None = None) -> list[str]:
+    """What looks wrong in a table, a sentence each; `fov` is the field's width and height in nm.
+
+    Examples
+    --------
+    >>> table_warnings(Localizations(frame=[1, 2], x=[1.0, 2.0], y=[0.0, 5.0], z=[0.0, 0.0]))
+    ['all z are 0: probably a 2D file, so score it in 2D']
+    """
+    if len(table) == 0:
+        return []
+    warnings = []
+    position = [name for name in ("frame", "x", "y", "z") if getattr(table, name) is not None]
+    repeats = int(table.to_pandas()[position].duplicated().sum())
+    if repeats:
+        warnings.append(f"{_rows(repeats, 'repeats', 'repeat')} another: same frame and position")
+    outside = (table.x < 0) | (table.y < 0)
+    beyond = "x or y below 0"
+    if fov is not None:
+        outside |= (table.x > fov[0]) | (table.y > fov[1])
+        beyond = f"beyond 0 to {fov[0]:g} x 0 to {fov[1]:g} nm"
+    if outside.any():
+        warnings.append(f"{_rows(int(outside.sum()), 'lies', 'lie')} outside the field: {beyond}")
+    if table.z is not None and not table.z.any():
+        warnings.append("all z are 0: probably a 2D file, so score it in 2D")
+    if table.photons is not None and (table.photons < 0).any():
+        warnings.append(f"{_rows(int((table.photons < 0).sum()), 'has', 'have')} negative photons")
+    if table.frame.min() < 1:
+        early = int((table.frame < 1).sum())
+        warnings.append(f"{_rows(early, 'has', 'have')} a frame below 1: perhaps the file counts from 0 (frame_base=0)")
+    return warnings
+
+
+def _rows(count: int, one: str, many: str) -> str:
+    return f"{count} row {one}" if count == 1 else f"{count} rows {many}"

@@ -1,0 +1,269 @@
+"""Where a score comes from: frame by frame, molecule by molecule, and in bins of depth, photons, density or time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from flatmetric._arrays import BoolArray, FloatArray, IntArray
+from flatmetric.errors import InputError
+from flatmetric.localizations import Localizations
+from flatmetric.metrics.base import Sums, evaluate
+from flatmetric.metrics.jaccard_rmse import ChallengeScore
+from flatmetric.metrics.match_sums import MatchedRows, sum_matches
+from flatmetric.scoring.frame_sums import matched_rows
+from flatmetric.scoring.row_costs import NOBODY
+from flatmetric.scoring.score import Score, plain_values
+
+Quantity = Literal["z", "photons", "density", "frame"]
+QUANTITIES: dict[Quantity, str] = {
+    "z": "z [nm]",
+    "photons": "photons",
+    "density": "true molecules in the frame",
+    "frame": "frame",
+}
+Columns = dict[str, npt.NDArray[Any]]
+_MOST_BINS = 1000
+
+
+def per_frame(score: Score) -> Columns:
+    """Counts and the parts of the Flat Metric (nm, adding up to it) for every frame that has a row that counts.
+
+    Examples
+    --------
+    >>> from flatmetric.scoring.score import score
+    >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
+    >>> frames = per_frame(score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}, lam=125))
+    >>> frames["frame"].tolist(), frames["fn"].tolist(), frames["flat_metric"].tolist()
+    ([1, 2], [0, 1], [2.5, 62.5])
+    """
+    sums = score.sums.per_frame
+    n_truth, n_pred, tp = (column.astype(np.int64) for column in (sums.n_truth, sums.n_pred, sums.tp))
+    columns: Columns = {
+        "frame": score.sums.frame,
+        "n_truth": n_truth,
+        "n_pred": n_pred,
+        "tp": tp,
+        "fp": n_pred - tp,
+        "fn": n_truth - tp,
+    }
+    if score.flat_result is not None:
+        columns |= {
+            "flat_metric": sums.displaced + sums.missed + sums.false,
+            "displaced": sums.displaced,
+            "missed": sums.missed,
+            "false": sums.false,
+        }
+    return columns
+
+
+def averaged_frames(score: Score, most: int) -> tuple[IntArray, dict[str, FloatArray], int]:
+    """What a frame costs, nm summed over its molecules, in its three parts; of a long movie the means of neighbours.
+
+    Returns the first frame of each group, the parts, and how many frames are in a group, so that there are at most
+    `most` groups; no parts where the Flat Metric is undefined.
+
+    Examples
+    --------
+    >>> from flatmetric.scoring.score import score
+    >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
+    >>> frames, parts, together = averaged_frames(score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}, lam=125), 1)
+    >>> frames.tolist(), parts["missed"].tolist(), together
+    ([1], [62.5], 2)
+    """
+    table = per_frame(score)
+    frames = table["frame"]
+    together = max(1, -(-len(frames) // most))
+    starts = np.arange(0, len(frames), together)
+    counts = np.diff(np.append(starts, len(frames)))
+    molecules = len(score.matched.truth_kept)
+    parts: dict[str, FloatArray] = {
+        part: np.add.reduceat(table[part], starts) / counts * molecules
+        for part in ("displaced", "missed", "false")
+        if part in table
+    }
+    return frames[starts], parts, together
+
+
+def per_molecule(score: Score) -> Columns:
+    """Every true molecule and every detection: whom it was matched with, what it costs, which part, its potential.
+
+    Rows are numbered from 0 as in the tables, -1 is nobody. `cost_nm` is what the row adds to the Flat Metric; over all
+    rows it adds up to it. `part` is displaced, missed, false or moved (a detection that a molecule was carried to),
+    or why the row does not count: outside (of the border or the frame limits), dont-care.
+
+    Examples
+    --------
+    >>> from flatmetric.scoring.score import score
+    >>> truth = {"frame": [1, 1], "x": [0.0, 900.0], "y": [0.0, 0.0]}
+    >>> rows = per_molecule(score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}, lam=125))
+    >>> rows["side"].tolist(), rows["part"].tolist(), rows["cost_nm"].tolist()
+    (['truth', 'truth', 'pred'], ['displaced', 'missed', 'moved'], [2.5, 62.5, 0.0])
+    """
+    matched, costs = score.matched, score.costs
+    flat = score.flat_result
+    truth_side = _side(
+        matched.truth,
+        "truth",
+        matched.truth_rows,
+        matched.truth_kept,
+        (matched.matches.truth, matched.matches.pred, matched.matches.distance),
+        cost=costs.displaced + costs.missed,
+        part=np.where(costs.truth_partner >= 0, "displaced", "missed"),
+        partner=(costs.truth_partner, costs.truth_distance),
+        potential=None if flat is None else flat.truth_potential,
+    )
+    pred_side = _side(
+        matched.pred,
+        "pred",
+        matched.pred_rows,
+        matched.pred_kept,
+        (matched.matches.pred, matched.matches.truth, matched.matches.distance),
+        cost=costs.false,
+        part=np.where(costs.pred_partner >= 0, "moved", "false"),
+        partner=(costs.pred_partner, costs.pred_distance),
+        potential=None if flat is None else flat.pred_potential,
+    )
+    return {name: np.concatenate((truth_side[name], pred_side[name])) for name in truth_side}
+
+
+def _side(
+    table: Localizations,
+    side: str,
+    rows: IntArray,
+    counts: IntArray,
+    matches: tuple[IntArray, IntArray, FloatArray],
+    *,
+    cost: FloatArray,
+    part: npt.NDArray[np.str_],
+    partner: tuple[IntArray, FloatArray],
+    potential: FloatArray | None,
+) -> Columns:
+    n = len(table)
+
+    def spread(values: Any, at: IntArray, empty: Any, kind: Any) -> npt.NDArray[Any]:
+        column = np.full(n, empty, dtype=kind)
+        column[at] = values
+        return column
+
+    status = spread("dont-care", rows, "outside", "U9")
+    status[counts] = part
+    missing = np.full(n, np.nan)
+    return {
+        "side": np.full(n, side),
+        "row": np.arange(n),
+        "frame": table.frame,
+        "x_nm": table.x,
+        "y_nm": table.y,
+        "z_nm": missing if table.z is None else table.z,
+        "photons": missing if table.photons is None else table.photons,
+        "part": status,
+        "cost_nm": spread(cost, counts, np.nan, float),
+        "matched_row": spread(matches[1], matches[0], NOBODY, np.int64),
+        "matched_distance_nm": spread(matches[2], matches[0], np.nan, float),
+        "plan_row": spread(partner[0], counts, NOBODY, np.int64),
+        "plan_distance_nm": spread(partner[1], counts, np.nan, float),
+        "potential_nm": missing if potential is None else spread(potential, counts, np.nan, float),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """The scores of one bin, from `low` to `high` (the last bin includes its end); None where undefined."""
+
+    low: float
+    high: float
+    n_truth: int
+    n_pred: int
+    challenge: ChallengeScore
+    flat_metric: float | None
+    displaced: float | None
+    missed: float | None
+    false: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The bin as plain values, for JSON."""
+        return plain_values(self) | {"challenge": plain_values(self.challenge)}
+
+
+def score_in_bins(score: Score, quantity: Quantity, bins: int = 10) -> list[Bin]:
+    """Scores in bins of depth (nm), photons, density (true molecules in the frame) or frame number.
+
+    A molecule belongs to the bin of its own value, a matched detection to that of its molecule, any other detection to
+    that of its own value. Bins of depth and frame have equal widths, those of photons and density hold about equally
+    many molecules.
+
+    Examples
+    --------
+    >>> from flatmetric.scoring.score import score
+    >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
+    >>> s = score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}, lam=125)
+    >>> [(b.n_truth, b.flat_metric) for b in score_in_bins(s, "frame", bins=2)]
+    [(1, 5.0), (1, 125.0)]
+    """
+    if quantity not in get_args(Quantity):
+        raise InputError(f"scores can't be binned by {quantity!r}; give {', '.join(get_args(Quantity))}")
+    if not 1 <= bins <= _MOST_BINS:
+        raise InputError(f"the number of bins is {bins}; give 1 to {_MOST_BINS}")
+    matched, matches = score.matched, score.matched.counted
+    if len(matched.truth_kept) == 0:
+        return []
+    of_truth, of_pred = _quantities(score, quantity)
+    edges = _edges(of_truth[matched.truth_kept], quantity, bins)
+    truth_bin = np.clip(np.searchsorted(edges, of_truth, side="right") - 1, 0, len(edges) - 2)
+    pred_bin = np.clip(np.searchsorted(edges, of_pred, side="right") - 1, 0, len(edges) - 2)
+    pred_bin[matches.pred] = truth_bin[matches.truth]
+    pairs = matched_rows(matched)
+    return [
+        _bin(
+            score,
+            pairs.select(truth_bin[matches.truth] == k),
+            truth_bin[matched.truth_kept] == k,
+            pred_bin[matched.pred_kept] == k,
+            (float(edges[k]), float(edges[k + 1])),
+        )
+        for k in range(len(edges) - 1)
+    ]
+
+
+def _quantities(score: Score, quantity: Quantity) -> tuple[FloatArray, FloatArray]:
+    truth, pred = score.matched.truth, score.matched.pred
+    if quantity == "frame":
+        return truth.frame.astype(np.float64), pred.frame.astype(np.float64)
+    if quantity == "density":
+        frames, counts = np.unique(truth.frame[score.matched.truth_kept], return_counts=True)
+        sides = []
+        for table in (truth, pred):
+            place = np.clip(np.searchsorted(frames, table.frame), 0, len(frames) - 1)
+            sides.append(np.where(frames[place] == table.frame, counts[place], 0).astype(np.float64))
+        return sides[0], sides[1]
+    for table in (truth, pred):
+        if getattr(table, quantity) is None:
+            raise InputError(f"{table.provenance.file or 'a table'}: it has no {quantity} to bin by")
+    return getattr(truth, quantity), getattr(pred, quantity)
+
+
+def _edges(values: FloatArray, quantity: Quantity, bins: int) -> FloatArray:
+    low, high = float(values.min()), float(values.max())
+    if low == high:
+        return np.array([low, high])
+    if quantity == "z":
+        return np.linspace(low, high, bins + 1)
+    if quantity == "frame":
+        return np.unique(np.round(np.linspace(low, high + 1, bins + 1)))
+    edges = np.unique(np.quantile(values, np.linspace(0, 1, bins + 1)))
+    return edges if len(edges) > 1 else np.array([low, high])
+
+
+def _bin(score: Score, pairs: MatchedRows, truth: BoolArray, pred: BoolArray, limits: tuple[float, float]) -> Bin:
+    """One bin from its pairs, and which of the rows that count are in it."""
+    n_truth, n_pred, costs = int(truth.sum()), int(pred.sum()), score.costs
+    columns = {"n_truth": n_truth, "n_pred": n_pred, **sum_matches(pairs)}
+    challenge, _ = evaluate(ChallengeScore, Sums.from_columns(columns, score.sums.total.settings))
+    mass = float(costs.truth_mass[truth].sum())
+    parts = [float(costs.displaced[truth].sum()), float(costs.missed[truth].sum()), float(costs.false[pred].sum())]
+    flat = [part / mass if mass > 0 else None for part in (sum(parts), *parts)]
+    return Bin(*limits, n_truth, n_pred, challenge, *flat)

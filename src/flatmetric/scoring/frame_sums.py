@@ -1,0 +1,142 @@
+"""What each frame adds to a score: the only source of every metric that adds over frames."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from flatmetric._arrays import FloatArray, IntArray
+from flatmetric._core import nearest
+from flatmetric.matching.matched import Matched
+from flatmetric.matching.matcher import assign_frames
+from flatmetric.metrics.base import SUMMED, Settings, Sums
+from flatmetric.metrics.gospa import FramePairs, frame_pairs, frame_values
+from flatmetric.metrics.match_sums import MatchedRows, match_quantities, sum_matches
+from flatmetric.transport.result import FlatResult
+
+Weights = Literal["uniform", "photons"]
+AxisScale = tuple[float, ...] | None
+
+
+@dataclass(frozen=True, eq=False)
+class FrameSums:
+    """The frames of a score, in order, and what each of them adds.
+
+    `total` is what all frames add up to, summed over matched rows rather than over the frames' sums, with fewer
+    roundings; `per_frame` has one number for each frame.
+    """
+
+    frame: IntArray
+    total: Sums
+    matched: Matched
+    by_frame: dict[str, npt.NDArray[Any]]
+
+    @cached_property
+    def per_frame(self) -> Sums:
+        """What each frame adds: columns in the order of `frame`."""
+        place = np.searchsorted(self.frame, self.matched.truth.frame[self.matched.counted.truth])
+        columns: dict[str, npt.NDArray[Any]] = dict(self.by_frame)
+        columns["tp"] = np.bincount(place, minlength=len(self.frame))
+        for name, factors in match_quantities(matched_rows(self.matched)):
+            columns[name] = np.bincount(place, np.prod(factors, axis=0), minlength=len(self.frame))
+        nothing = np.zeros(len(self.frame))
+        return Sums.from_columns(
+            {name: np.asarray(columns.get(name, nothing), dtype=np.float64) for name in SUMMED}, self.total.settings
+        )
+
+    @cached_property
+    def table(self) -> FloatArray:
+        """The same as one (frames, quantities) array, for resampling; `Sums.from_table` is the way back."""
+        return np.column_stack([getattr(self.per_frame, name) for name in SUMMED])
+
+
+def frame_sums(
+    matched: Matched, flat: FlatResult | None, weights: Weights, axis_scale: AxisScale, settings: Settings
+) -> FrameSums:
+    """Sum up what every frame adds, from the matched rows and the Flat Metric of the rows that count.
+
+    Examples
+    --------
+    >>> from flatmetric.scoring.score import score
+    >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
+    >>> sums = score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}).sums
+    >>> sums.per_frame.tp.tolist(), float(sums.total.square_y)
+    ([1.0, 0.0], 16.0)
+    """
+    truth, pred = matched.kept_truth, matched.kept_pred
+    frame, n_truth, n_pred = _frames(matched, flat)
+    by_frame: dict[str, npt.NDArray[Any]] = {"n_truth": n_truth, "n_pred": n_pred, "frames": np.ones(len(frame))}
+    total: dict[str, Any] = {"n_truth": len(truth), "n_pred": len(pred)}
+    if flat is not None and flat.frames is not None:
+        mass = n_truth / len(truth)
+        if weights == "photons":
+            assert truth.photons is not None
+            place = np.searchsorted(frame, truth.frame)
+            mass = np.bincount(place, truth.photons, minlength=len(frame)) / truth.photons.sum()
+        heavy = mass > 0
+        own = np.divide(flat.frames.value, mass, out=np.zeros(len(frame)), where=heavy)
+        by_frame |= {"mass": mass, "own_flat": own, "frames_with_mass": heavy, "frames_without_truth": n_truth == 0}
+        total |= {"mass": 1.0, "own_flat": own[heavy].sum()}
+        for part in ("displaced", "missed", "false", "lower_bound"):
+            by_frame[part], total[part] = getattr(flat.frames, part), getattr(flat, part)
+    by_frame |= _nearest(matched)
+    pairs = _pairs(matched, flat, (frame, n_truth, n_pred), weights, axis_scale, settings)
+    own_gospa, own_ospa = frame_values(pairs, p=settings.gospa_p, c=settings.gospa_c)
+    by_frame |= {"pairs": pairs.pairs, "moved": pairs.moved, "own_gospa": own_gospa, "own_ospa": own_ospa}
+    total |= sum_matches(matched_rows(matched))
+    summed = {name: column.sum() for name, column in by_frame.items() if name not in total}
+    return FrameSums(frame, Sums.from_columns(total | summed, settings), matched, by_frame)
+
+
+def matched_rows(matched: Matched) -> MatchedRows:
+    """The pairs that count, with what the metrics need of them."""
+    pairs = matched.counted
+    photons = ((matched.truth.photons, pairs.truth), (matched.pred.photons, pairs.pred))
+    return MatchedRows(matched.errors, *(None if column is None else column[rows] for column, rows in photons))
+
+
+def _frames(matched: Matched, flat: FlatResult | None) -> tuple[IntArray, IntArray, IntArray]:
+    """The frames with a row that counts, and how many molecules and detections each has."""
+    if flat is not None and flat.frames is not None:
+        return flat.frames.frame, flat.frames.n_truth, flat.frames.n_pred
+    sides = matched.kept_truth.frame, matched.kept_pred.frame
+    frame = np.unique(np.concatenate(sides))
+    n_truth, n_pred = (np.bincount(np.searchsorted(frame, side), minlength=len(frame)) for side in sides)
+    return frame, n_truth, n_pred
+
+
+def _nearest(matched: Matched) -> dict[str, FloatArray]:
+    truth, pred, threads = matched.kept_truth, matched.kept_pred, matched.threads
+    points = truth.points(matched.dim, threads), pred.points(matched.dim, threads)
+    sums = nearest(*points, truth.frame, pred.frame, threads)
+    columns = {
+        "nearest_truth": sums.truth,
+        "nearest_pred": sums.pred,
+        "with_nearest_truth": sums.truth_count,
+        "with_nearest_pred": sums.pred_count,
+    }
+    return {name: column.astype(np.float64, copy=False) for name, column in columns.items()}
+
+
+def _pairs(
+    matched: Matched,
+    flat: FlatResult | None,
+    frames: tuple[IntArray, IntArray, IntArray],
+    weights: Weights,
+    axis_scale: AxisScale,
+    settings: Settings,
+) -> FramePairs:
+    """The pairs of GOSPA's and OSPA's assignment."""
+    frame, n_truth, n_pred = frames
+    p, c, truth = settings.gospa_p, settings.gospa_c, matched.kept_truth
+    plain = axis_scale is None and weights == "uniform" and p == 1
+    if plain and flat is not None and flat.frames is not None and c == 2 * flat.lam:
+        # This is the Flat Metric's own plan, in which each true molecule weighs 1 / len(truth).
+        left = np.rint(flat.frames.missed * len(truth) / flat.lam).astype(np.int64)
+        return FramePairs(n_truth, n_pred, n_truth - left, flat.frames.displaced * len(truth))
+    pairs = assign_frames(truth, matched.kept_pred, dim=matched.dim, p=p, c=c, threads=matched.threads)
+    return frame_pairs(n_truth, n_pred, np.searchsorted(frame, truth.frame[pairs.truth]), pairs.distance, p=p)

@@ -1,0 +1,124 @@
+"""What every molecule and every detection adds to the Flat Metric."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flatmetric._arrays import FloatArray, IntArray
+from flatmetric.errors import InputError
+from flatmetric.localizations import Localizations
+from flatmetric.matching.matched import Matched
+from flatmetric.scoring.frame_sums import Weights
+from flatmetric.transport.result import FlatResult
+
+NOBODY = -1
+_ROUNDING = 1e-9  # of a mass: what rounding may leave of it
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowCosts:
+    """What each row that counts adds to the Flat Metric, nm: true rows by being displaced or missed, detections by
+    being false (NaN where the Flat Metric is undefined).
+
+    `truth_mass` and `pred_mass` are the weights of the rows, of which the true ones add up to 1. `truth_partner` and
+    `pred_partner` are the rows of the whole other table that most of the mass goes to, with the distance; -1 and NaN
+    for none.
+    """
+
+    displaced: FloatArray
+    missed: FloatArray
+    false: FloatArray
+    truth_mass: FloatArray
+    pred_mass: FloatArray
+    truth_partner: IntArray
+    truth_distance: FloatArray
+    pred_partner: IntArray
+    pred_distance: FloatArray
+
+
+def row_costs(matched: Matched, flat: FlatResult | None, weights: Weights) -> RowCosts:
+    """The Flat Metric row by row, in the order of `matched.truth_kept` and `matched.pred_kept`.
+
+    Examples
+    --------
+    >>> from flatmetric.scoring.score import score
+    >>> truth = {"frame": [1, 1], "x": [0.0, 900.0], "y": [0.0, 0.0]}
+    >>> costs = score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}, lam=125).costs
+    >>> costs.displaced.tolist(), costs.missed.tolist(), costs.false.tolist()
+    ([2.5, 0.0], [0.0, 62.5], [0.0])
+    """
+    n, m = len(matched.truth_kept), len(matched.pred_kept)
+    if flat is None:
+        empty, nobody, nan = np.zeros(0), np.full(m, NOBODY), np.full(m, np.nan)
+        return RowCosts(empty, empty, nan, empty, nan, np.zeros(0, dtype=np.int64), empty, nobody, nan)
+    given = masses(matched.kept_truth, matched.kept_pred, weights)
+    truth_mass, pred_mass = given.get("truth_weights", np.full(n, 1 / n)), given.get("pred_weights", np.full(m, 1 / n))
+    pairs = flat.pairs
+    moved, arrived = _summed(pairs.truth, pairs.mass, n), _summed(pairs.pred, pairs.mass, m)
+    truth_partner, truth_distance = _partners(pairs.truth, pairs.pred, pairs.mass, pairs.distance, n)
+    pred_partner, pred_distance = _partners(pairs.pred, pairs.truth, pairs.mass, pairs.distance, m)
+    return RowCosts(
+        displaced=_summed(pairs.truth, pairs.mass * pairs.distance, n),
+        missed=flat.lam * _left(truth_mass, moved),
+        false=flat.lam * _left(pred_mass, arrived),
+        truth_mass=truth_mass,
+        pred_mass=pred_mass,
+        truth_partner=_whole_rows(truth_partner, matched.pred_kept),
+        truth_distance=truth_distance,
+        pred_partner=_whole_rows(pred_partner, matched.truth_kept),
+        pred_distance=pred_distance,
+    )
+
+
+def masses(truth: Localizations, pred: Localizations, weights: Weights) -> dict[str, Any]:
+    """The weights for `flat_metric`: none, or the photons as shares of all true ones.
+
+    Examples
+    --------
+    >>> t = Localizations(frame=[1, 1], x=[0.0, 1.0], y=[0.0, 0.0], photons=[100, 300])
+    >>> masses(t, t, "photons")["truth_weights"].tolist()
+    [0.25, 0.75]
+    """
+    if weights == "uniform":
+        return {}
+    true, pred_photons = _photon_mass(truth, "truth"), _photon_mass(pred, "pred")
+    if true.sum() <= 0:
+        raise InputError("the true photons add up to 0; use uniform weights")
+    return {"truth_weights": true / true.sum(), "pred_weights": pred_photons / true.sum()}
+
+
+def _photon_mass(table: Localizations, side: str) -> FloatArray:
+    name = table.provenance.file or side
+    if table.photons is None:
+        raise InputError(f"{name}: it has no photons to weigh by; use uniform weights")
+    if len(table) and table.photons.min() < 0:
+        raise InputError(
+            f"{name}: a row has {table.photons.min():g} photons, which can't be a weight; use uniform weights"
+        )
+    return table.photons
+
+
+def _summed(rows: IntArray, values: FloatArray, count: int) -> FloatArray:
+    return np.bincount(rows, values, minlength=count).astype(np.float64, copy=False)
+
+
+def _left(mass: FloatArray, gone: FloatArray) -> FloatArray:
+    left = mass - gone
+    return np.where(left > _ROUNDING * mass, left, 0.0)
+
+
+def _partners(
+    mine: IntArray, other: IntArray, mass: FloatArray, distance: FloatArray, count: int
+) -> tuple[IntArray, FloatArray]:
+    partner, far = np.full(count, NOBODY, dtype=np.int64), np.full(count, np.nan)
+    order = np.argsort(mass, kind="stable")  # the heaviest is written last and stays
+    partner[mine[order]] = other[order]
+    far[mine[order]] = distance[order]
+    return partner, far
+
+
+def _whole_rows(partner: IntArray, rows: IntArray) -> IntArray:
+    return np.where(partner >= 0, rows[np.clip(partner, 0, None)] if len(rows) else NOBODY, NOBODY)

@@ -1,0 +1,361 @@
+"""`score`: every metric of a result against the truth, by one protocol."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from flatmetric._validation import thread_count
+from flatmetric.errors import InputError
+from flatmetric.localizations import Localizations
+from flatmetric.matching.matched import Matched, dimension, match_tables, select_rows
+from flatmetric.matching.protocol import Protocol
+from flatmetric.metrics.base import NO_TRUTH, Reasons, Settings, evaluate
+from flatmetric.metrics.flat import FlatScore
+from flatmetric.metrics.gospa import Gospa, Ospa, check_order
+from flatmetric.metrics.images import ImageScore, image_score
+from flatmetric.metrics.jaccard_rmse import ChallengeScore
+from flatmetric.metrics.molecules import MoleculeScore, molecule_numbers, molecule_score
+from flatmetric.metrics.rmsmd import Rmsmd, rmsmd_whole_set
+from flatmetric.metrics.table import FAMILIES
+from flatmetric.scoring.frame_sums import AxisScale, FrameSums, Weights, frame_sums
+from flatmetric.scoring.row_costs import RowCosts, masses, row_costs
+from flatmetric.transport.curve import FlatCurve, flat_curve
+from flatmetric.transport.flat_metric import flat_metric
+from flatmetric.transport.result import FlatResult
+from flatmetric.version import __version__
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreOptions:
+    """The options of `score`, to be passed on together; see there."""
+
+    lam: float = 125.0
+    protocol: Protocol = field(default_factory=Protocol)
+    weights: Weights = "uniform"
+    axis_scale: AxisScale = None
+    alpha_xy: float = 1.0
+    alpha_z: float = 0.5
+    gospa_p: float = 1.0
+    gospa_c: float | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.lam < math.inf:
+            raise InputError(f"lam is {self.lam:g}; give a positive length in nm")
+
+    def keywords(self) -> dict[str, Any]:
+        """The options as keyword arguments of `score`."""
+        return plain_values(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that differ wherever scores could: also by the content of the wobble table.
+
+        Examples
+        --------
+        >>> ScoreOptions().to_dict()["wobble"] is None
+        True
+        """
+        wobble = self.protocol.wobble
+        table = None if wobble is None else [wobble.dx.tolist(), wobble.dy.tolist(), wobble.z.tolist()]
+        return self.keywords() | {"protocol": self.protocol.to_dict(), "wobble": table}
+
+
+SCHEMA = "https://flatmetric.org/schema/score-1.json"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Score:
+    """Every metric of one result; None where undefined, with the reason in `undefined()`. Lengths in nm.
+
+    Examples
+    --------
+    >>> t = Localizations(frame=[1, 1], x=[0.0, 900.0], y=[0.0, 0.0])
+    >>> p = Localizations(frame=[1], x=[3.0], y=[4.0])
+    >>> s = score(t, p, lam=125)
+    >>> s.flat_metric.value, s.challenge.jaccard
+    (65.0, 50.0)
+    """
+
+    lam: float
+    dim: int
+    weights: Weights
+    axis_scale: AxisScale
+    protocol: Protocol
+    flat_metric: FlatScore
+    challenge: ChallengeScore
+    molecules: MoleculeScore
+    rmsmd: Rmsmd
+    gospa: Gospa
+    ospa: Ospa
+    images: ImageScore | None
+    reasons: Reasons
+    matched: Matched
+    sums: FrameSums
+    flat_result: FlatResult | None
+    _curves: dict[float, FlatCurve] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        flat, jaccard = self.flat_metric.value, self.challenge.jaccard
+        shown = "undefined" if flat is None else f"{flat:.4g} nm"
+        shown_jaccard = "undefined" if jaccard is None else f"{jaccard:.4g} %"
+        return f"Score(Flat Metric {shown} at lam {self.lam:g} nm, Jaccard {shown_jaccard}, {self.dim}D)"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What looks wrong with the two tables."""
+        return self.matched.warnings
+
+    @cached_property
+    def costs(self) -> RowCosts:
+        """What every molecule and every detection adds to the Flat Metric."""
+        return row_costs(self.matched, self.flat_result, self.weights)
+
+    def get(self, key: str) -> float | None:
+        """The value of a metric by its key in the JSON.
+
+        Examples
+        --------
+        >>> t = Localizations(frame=[1], x=[0.0], y=[0.0])
+        >>> score(t, t).get("challenge.jaccard")
+        100.0
+        """
+        part, name = key.split(".")
+        value: float | None = getattr(getattr(self, part), name)
+        return value
+
+    def undefined(self) -> Reasons:
+        """Why values are None, by their key in the JSON.
+
+        Examples
+        --------
+        >>> t = Localizations(frame=[1], x=[0.0], y=[0.0])
+        >>> score(t, t).undefined()["challenge.rmse_z"]
+        'scored in 2D'
+        """
+        return dict(self.reasons)
+
+    def curve(self, lam_max: float) -> FlatCurve:
+        """The Flat Metric of the rows that count for every lam up to `lam_max`, nm; computed once.
+
+        Examples
+        --------
+        >>> t = Localizations(frame=[1], x=[0.0], y=[0.0])
+        >>> float(score(t, Localizations(frame=[1], x=[30.0], y=[40.0])).curve(250)(10))
+        20.0
+        """
+        truth, pred, threads = self.matched.kept_truth, self.matched.kept_pred, self.matched.threads
+        if len(truth) == 0:
+            raise InputError(f"{NO_TRUTH.text}, so there is no curve")
+        if lam_max not in self._curves:
+            self._curves[lam_max] = flat_curve(
+                truth.points(self.dim, threads),
+                pred.points(self.dim, threads),
+                lam_max=lam_max,
+                truth_frames=truth.frame,
+                pred_frames=pred.frame,
+                axis_scale=self.axis_scale,
+                threads=threads,
+                **masses(truth, pred, self.weights),
+            )
+        return self._curves[lam_max]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, None where undefined: the JSON of `flatmetric score`.
+
+        Examples
+        --------
+        >>> t = Localizations(frame=[1], x=[0.0], y=[0.0])
+        >>> score(t, t).to_dict()["flat_metric"]["value"]
+        0.0
+        """
+        parts = {part: plain_values(getattr(self, part)) for part in FAMILIES if getattr(self, part) is not None}
+        settings = self.sums.total.settings
+        parts["challenge"] |= {
+            "photon_threshold": self.matched.photon_threshold,
+            "alpha_xy": settings.alpha_xy,
+            "alpha_z": settings.alpha_z,
+        }
+        return {
+            "schema": SCHEMA,
+            "version": __version__,
+            "inputs": {"truth": _input(self.matched.truth), "pred": _input(self.matched.pred)},
+            "lam_nm": self.lam,
+            "dim": self.dim,
+            "weights": self.weights,
+            "axis_scale": None if self.axis_scale is None else list(self.axis_scale),
+            "protocol": self.protocol.to_dict(),
+            "compared": {"truth": len(self.matched.truth_kept), "pred": len(self.matched.pred_kept)},
+            **parts,
+            "undefined": self.undefined(),
+            "warnings": list(self.warnings),
+        }
+
+
+def plain_values(result: Any) -> dict[str, Any]:
+    """The fields of a family's result as plain values.
+
+    Examples
+    --------
+    >>> from flatmetric.metrics.gospa import Ospa
+    >>> plain_values(Ospa(127.5, 1.0, 250.0, None))
+    {'value': 127.5, 'p': 1.0, 'c': 250.0, 'frame_mean': None}
+    """
+    return {name: getattr(result, name) for name in result.__slots__}
+
+
+def _input(table: Localizations) -> dict[str, Any]:
+    source = table.provenance
+    return {
+        "name": source.file,
+        "sha256": source.sha256,
+        "format": source.format,
+        "rows": len(table),
+        "frames": [int(table.frame.min()), int(table.frame.max())] if len(table) else None,
+        "conversions": list(source.conversions),
+        "dropped": dict(source.dropped),
+    }
+
+
+def score(
+    truth: Any,
+    pred: Any,
+    *,
+    lam: float = 125.0,
+    protocol: Protocol | None = None,
+    weights: Weights = "uniform",
+    axis_scale: npt.ArrayLike | None = None,
+    alpha_xy: float = 1.0,
+    alpha_z: float = 0.5,
+    gospa_p: float = 1.0,
+    gospa_c: float | None = None,
+    images: bool = False,
+    threads: int | None = None,
+) -> Score:
+    """Score a result against the truth: Flat Metric, challenge metrics, RMSMD, GOSPA, OSPA.
+
+    Parameters
+    ----------
+    truth, pred
+        `Localizations`, or tables and dicts that `Localizations.from_table` takes; nm, frames from 1.
+    lam
+        Cost in nm of a missed molecule or a false detection in the Flat Metric; nothing is moved further than 2 lam.
+    protocol
+        The rules: dimension, tolerances, matching, border, photon threshold. Default: `Protocol()`.
+    weights
+        "uniform": each molecule weighs 1/n, n the number of true ones; "photons": its share of the true photons.
+    axis_scale
+        Factor for each coordinate in the Flat Metric, e.g. (1, 1, 0.5).
+    alpha_xy, alpha_z
+        Weights of the errors in the efficiency, 1/nm.
+    gospa_p, gospa_c
+        Order and cutoff (nm) of GOSPA and OSPA; the cutoff is 2 lam by default, where GOSPA of order 1 over the number
+        of true molecules is the Flat Metric.
+    images
+        Also compare rendered images: SNR and Fourier ring correlation. Needs the field of view in the protocol.
+    threads
+        All cores by default; the result is the same to the bit.
+
+    Notes
+    -----
+    The order is that of the challenge: wobble, border, matching, threshold, don't-care rule. True molecules at or below
+    the threshold, and detections matched to them, are taken out of both sets; all metrics are then those of the rest.
+
+    Examples
+    --------
+    >>> import flatmetric as fm
+    >>> truth = {"frame": [1, 1, 2], "x": [100.0, 900.0, 500.0], "y": [100.0, 100.0, 500.0]}
+    >>> pred = {"frame": [1, 2], "x": [103.0, 500.0], "y": [104.0, 500.0]}
+    >>> s = fm.score(truth, pred, lam=120)
+    >>> round(s.flat_metric.value, 3), s.challenge.tp, s.challenge.fn
+    (41.667, 2, 1)
+    """
+    protocol = Protocol() if protocol is None else protocol
+    if not isinstance(protocol, Protocol):
+        raise InputError(f"protocol is {protocol!r:.60}; give a Protocol, as Protocol.preset('challenge2016')")
+    truth_table, pred_table = _table(truth, "truth"), _table(pred, "pred")
+    if len(truth_table) == 0:
+        raise InputError(f"{truth_table.provenance.file or 'truth'}: the truth has no row; give the true molecules")
+    lam = _finite(lam, "lam")
+    if not lam > 0:
+        raise InputError(f"lam is {lam:g}; give a positive length in nm")
+    alpha_xy, alpha_z = _finite(alpha_xy, "alpha_xy"), _finite(alpha_z, "alpha_z")
+    order, cutoff = _finite(gospa_p, "gospa_p"), 2 * lam if gospa_c is None else _finite(gospa_c, "gospa_c")
+    check_order(order, cutoff)
+    if weights not in ("uniform", "photons"):
+        raise InputError(f"weights is {weights!r}; give uniform or photons")
+    if images and protocol.fov is None:
+        raise InputError("the images need the size of the field; give fov= in nm")
+    try:
+        workers = thread_count(threads)
+        scale = None if axis_scale is None else tuple(float(f) for f in np.atleast_1d(axis_scale))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"axis_scale or threads: {error}") from error
+    dim = dimension(truth_table, pred_table, protocol)
+    matched = match_tables(truth_table, pred_table, protocol, dim, workers)
+    flat = _flat_metric(matched, lam, weights, scale)
+    photons_known = matched.truth.photons is not None and matched.pred.photons is not None
+    settings = Settings(dim, alpha_xy, alpha_z, order, cutoff, photons_known)
+    sums = frame_sums(matched, flat, weights, scale, settings)
+    kept = matched.kept_truth, matched.kept_pred
+    results = {
+        "flat_metric": evaluate(FlatScore, sums.total),
+        "challenge": evaluate(ChallengeScore, sums.total),
+        "molecules": molecule_score(molecule_numbers(kept[0]), matched.counted_in_kept, matched.errors, dim=dim),
+        "rmsmd": evaluate(Rmsmd, sums.total, rmsmd_whole_set(*kept, dim=dim, threads=workers)),
+        "gospa": evaluate(Gospa, sums.total),
+        "ospa": evaluate(Ospa, sums.total),
+    }
+    if images and protocol.fov is not None:
+        # As in the challenge: within the border, but without the photon threshold.
+        tables = select_rows(matched.truth, matched.truth_rows), select_rows(matched.pred, matched.pred_rows)
+        results["images"] = evaluate(ImageScore, sums.total, image_score(*tables, fov=protocol.fov, dim=dim))
+    parts: dict[str, Any] = {part: result for part, (result, _) in results.items()}
+    return Score(
+        lam=lam,
+        dim=dim,
+        weights=weights,
+        axis_scale=scale,
+        protocol=protocol,
+        **({"images": None} | parts),
+        reasons={f"{part}.{name}": why for part, (_, reasons) in results.items() for name, why in reasons.items()},
+        matched=matched,
+        sums=sums,
+        flat_result=flat,
+    )
+
+
+def _table(value: Any, name: str) -> Localizations:
+    try:
+        return value if isinstance(value, Localizations) else Localizations.from_table(value)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from error
+
+
+def _finite(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not math.isfinite(value):
+        raise InputError(f"{name} is {value!r}; give a finite number")
+    return float(value)
+
+
+def _flat_metric(matched: Matched, lam: float, weights: Weights, scale: AxisScale) -> FlatResult | None:
+    truth, pred, threads = matched.kept_truth, matched.kept_pred, matched.threads
+    if len(truth) == 0:
+        return None
+    try:
+        return flat_metric(
+            truth.points(matched.dim, threads),
+            pred.points(matched.dim, threads),
+            lam=lam,
+            truth_frames=truth.frame,
+            pred_frames=pred.frame,
+            axis_scale=scale,
+            threads=threads,
+            **masses(truth, pred, weights),
+        )
+    except (TypeError, ValueError) as error:
+        raise InputError(str(error)) from error

@@ -1,0 +1,78 @@
+"""Results as sentences, the same on the terminal and on the page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flatmetric.quality.misalignment import Finding
+    from flatmetric.statistics.comparison import Pair
+
+_SURE = 0.05
+
+
+def budget_sentence(value: float, displaced: float, missed: float, false: float, unit: str = "molecule") -> str:
+    """The Flat Metric (nm) and the largest of its parts.
+
+    Examples
+    --------
+    >>> budget_sentence(65.0, 2.5, 62.5, 0.0)
+    'On average 65.0 nm per molecule; 96 % of it from missed molecules.'
+    """
+    if value == 0:
+        return "Every molecule was found where it is."
+    parts = {"displaced molecules": displaced, "missed molecules": missed, "false detections": false}
+    largest = max(parts, key=lambda name: parts[name])
+    return f"On average {value:.1f} nm per {unit}; {100 * parts[largest] / value:.0f} % of it from {largest}."
+
+
+def pair_sentence(pair: Pair) -> str:
+    """Which of two is better, in plain words.
+
+    Examples
+    --------
+    >>> from flatmetric.statistics.comparison import Pair
+    >>> pair_sentence(Pair("A", "B", -4.1, (-5.2, -2.9), 0.001, 0.003))
+    'A is better than B by 4.1 nm (2.9 to 5.2), p 0.003'
+    """
+    if pair.p_holm >= _SURE or pair.ci[0] <= 0 <= pair.ci[1]:
+        span = f"{pair.difference:+.2g} nm ({pair.ci[0]:.2g} to {pair.ci[1]:.2g})"
+        return f"{pair.a} and {pair.b} can't be told apart: {span}, p {pair.p_holm:.2g}"
+    better, worse = (pair.a, pair.b) if pair.difference < 0 else (pair.b, pair.a)
+    low, high = sorted(map(abs, pair.ci))
+    by = f"{abs(pair.difference):.1f} nm ({low:.1f} to {high:.1f})"
+    return f"{better} is better than {worse} by {by}, p {pair.p_holm:.2g}"
+
+
+def finding_sentence(finding: Finding) -> str:
+    """One finding in plain words.
+
+    Examples
+    --------
+    >>> from flatmetric.quality.misalignment import Finding
+    >>> print(finding_sentence(Finding("frame_offset", -1, 120.0, 30.5, 1.0, "frame_base=0")))
+    frames are off by -1: frame_base=0 (Flat Metric 120.0 to 30.5 nm)
+    """
+    change = f"Flat Metric {finding.flat_metric_before:.1f} to {finding.flat_metric_after:.1f} nm"
+    return f"{_what(finding)}: {finding.fix} ({change})"
+
+
+def _what(finding: Finding) -> str:
+    estimate = finding.estimate
+    match finding.kind:
+        case "shift":
+            return f"everything is shifted by x {estimate['x']:+.1f}, y {estimate['y']:+.1f} nm"
+        case "frame_offset":
+            return f"frames are off by {estimate:+d}"
+        case "swapped_axes":
+            return "x and y are exchanged"
+        case "flipped_axis":
+            return f"{estimate['axis']} is mirrored at {estimate['size'] / 2:g} nm"
+        case "scale":
+            return f"positions are {estimate:.6g} times the true ones"
+        case "z_sign":
+            return "z has the wrong sign"
+        case "duplicates":
+            return f"{estimate} rows repeat another"
+        case "truncated":
+            return f"the result ends at frame {estimate['last_frame']} of {estimate['truth_last_frame']}"

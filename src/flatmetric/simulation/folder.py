@@ -1,0 +1,86 @@
+"""A simulated data set as a folder: the image stack, the truth, and all parameters."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from flatmetric._files import check_writable, json_text, make_folder, read_json, write_text
+from flatmetric._progress import Progress
+from flatmetric.errors import InputError
+from flatmetric.formats.write import write
+from flatmetric.simulation.camera import Camera
+from flatmetric.simulation.datasets import Dataset
+from flatmetric.simulation.movie import images, molecules
+from flatmetric.stacks import Image, write_stack
+from flatmetric.version import __version__
+
+STACK = "stack.ome.tif"
+TRUTH = "activations.csv"
+PARAMETERS = "simulation.json"
+
+
+def parameters(dataset: Dataset, seed: int) -> dict[str, Any]:
+    """All that defines a simulation, for JSON."""
+    return {"version": __version__, "seed": seed, "dataset": dataclasses.asdict(dataset)}
+
+
+def simulate_folder(folder: Path, dataset: Dataset, seed: int, progress: Progress | None = None) -> int:
+    """Write stack, truth and parameters, these last, and return the number of true rows.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from flatmetric.simulation.datasets import named
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> rows = simulate_folder(folder, named("MT4.N2.HD").with_frames(2), seed=0)
+    >>> sorted(path.name for path in folder.iterdir())
+    ['activations.csv', 'simulation.json', 'stack.ome.tif']
+    """
+    if seed < 0:
+        raise InputError(f"seed is {seed}; give a whole number from 0")
+    make_folder(folder)
+    for name in (STACK, TRUTH, PARAMETERS):
+        check_writable(folder / name)
+        if name != PARAMETERS and (folder / name).exists() and not (folder / PARAMETERS).exists():
+            raise InputError(f"{folder / name}: is there and was not simulated here; give another folder")
+    truth = molecules(dataset, seed)
+    # Until all is written the parameters say so: the files beside them may belong to two simulations.
+    write_text(json_text(parameters(dataset, seed) | {"unfinished": True}), folder / PARAMETERS)
+    write_stack(
+        folder / STACK,
+        _reported(images(truth, dataset, seed), dataset, progress),
+        frames=dataset.frames,
+        pixels=dataset.pixels,
+        pixel_size=dataset.pixel_size,
+    )
+    write(truth, folder / TRUTH, "challenge-truth")
+    write_text(json_text(parameters(dataset, seed) | {"true_rows": len(truth)}), folder / PARAMETERS)
+    return len(truth)
+
+
+def is_simulated(folder: Path, dataset: Dataset, seed: int) -> bool:
+    """Whether a folder holds this simulation, complete."""
+    stored, wanted = read_json(folder / PARAMETERS), json.loads(json_text(parameters(dataset, seed)))
+    return stored.items() >= wanted.items() and "unfinished" not in stored
+
+
+def simulated_camera(stack: Path) -> Camera | None:
+    """The camera of a simulated stack, by the parameters beside it; None if there are none."""
+    content = read_json(stack.with_name(PARAMETERS))
+    if "unfinished" in content:
+        return None
+    try:
+        return Camera(**content["dataset"]["camera"])
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _reported(images: Iterable[Image], dataset: Dataset, progress: Progress | None) -> Iterator[Image]:
+    for done, image in enumerate(images, start=1):
+        yield image
+        if progress is not None:
+            progress(f"simulating {dataset.name}", done, dataset.frames)
