@@ -28,8 +28,8 @@ def run(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProc
 
 
 def wait_until(condition: Callable[[], object], what: str) -> None:
-    """Wait for something that another process does; minutes are for a machine that is busy with other things."""
-    end = time.monotonic() + 300
+    """Wait for something that another process does, for up to a minute."""
+    end = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < end, f"waited in vain until {what}"
         time.sleep(0.02)

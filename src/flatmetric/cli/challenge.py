@@ -6,12 +6,12 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
 from flatmetric._files import make_folder, write_text
-from flatmetric.cli import options
+from flatmetric.cli.options import REQUIRED, Scoring, Threads, changed, command, option
 from flatmetric.cli.output import check_outputs, this_command
 from flatmetric.cli.progress import progress_bar
 from flatmetric.cli.text import aligned
@@ -28,37 +28,37 @@ challenge = click.Group("challenge", help="A challenge in a box: simulate, local
 
 
 @dataclass(frozen=True)
-class ChallengeOptions(options.Group):
-    """What takes part in a challenge, and where everything goes."""
+class ChallengeOptions(Threads, Scoring):
+    """The options of `challenge run`."""
 
-    out: Path = options.option(options.REQUIRED, "Folder for everything.", metavar="DIR")
-    frames: int | None = options.option(None, "Frames of each data set; default as in 2016.")
-    datasets: tuple[str, ...] = options.option(
+    section: ClassVar[str] = "Options"
+
+    protocol: str | None = changed(Scoring, "protocol", "challenge2016")
+    dim: int | None = changed(Scoring, "dim", 2)
+
+    out: Path = option(REQUIRED, "Folder for everything.", metavar="DIR")
+    frames: int | None = option(None, "Frames of each data set; default as in 2016.")
+    datasets: tuple[str, ...] = option(
         (), "A data set, as for simulate; may be repeated. Default: the paper's four.", metavar="NAME", flag="dataset"
     )
-    participants: tuple[str, ...] = options.option(
+    participants: tuple[str, ...] = option(
         (), "Run only this localizer; may be repeated. Default: all installed.", metavar="NAME", flag="participant"
     )
-    programs: tuple[str, ...] = options.option(
+    programs: tuple[str, ...] = option(
         (),
         "A program of your own that reads {stack} and writes {out}; may be repeated.",
         metavar="NAME=COMMAND",
         flag="program",
     )
-    existing: Path | None = options.option(
+    existing: Path | None = option(
         None, "Score this folder of truths and submissions; run nothing.", metavar="FOLDER", flag="from"
     )
-    time_limit: float = options.option(3600.0, "Time limit of each run, s.")
-    seed: int = options.option(0, "The same seed gives the same data sets.")
+    time_limit: float = option(3600.0, "Time limit of each run, s.")
+    seed: int = option(0, "The same seed gives the same data sets.")
 
 
-@options.command
-def run(
-    what: ChallengeOptions,
-    metrics: options.MetricOptions,
-    threads: options.ThreadOptions,
-    rules: options.ProtocolOptions = options.ProtocolOptions(protocol="challenge2016", dim=2),
-) -> None:
+@command
+def run(options: ChallengeOptions) -> None:
     """Simulate the data sets, run all programs, score them, rank them, and draw the paper's Figures 1c and 4."""
     from flatmetric.challenge.leaderboard import LeaderboardOptions, write_leaderboard
     from flatmetric.challenge.runner import runs_csv
@@ -66,74 +66,74 @@ def run(
     from flatmetric.pages.board_page import board_page
     from flatmetric.paper.agreement import AGREEMENT, FIGURES, verdict, write_agreement
 
-    settings = LeaderboardOptions(score=metrics.with_protocol(rules.apply()), threads=threads.threads)
+    settings = LeaderboardOptions(score=options.scoring(), threads=options.threads)
     figures = [f"{stem}.{suffix}" for stem in FIGURES for suffix in ("png", "pdf")]
-    make_folder(what.out)
-    check_outputs([what.out / name for name in (*figures, _PAGE, AGREEMENT, _RUNS)], [])
+    make_folder(options.out)
+    check_outputs([options.out / name for name in (*figures, _PAGE, AGREEMENT, _RUNS)], [])
     runs: list[Run] = []
-    if what.existing is not None:
-        if what.participants or what.programs or what.datasets or what.frames is not None:
+    if options.existing is not None:
+        if options.participants or options.programs or options.datasets or options.frames is not None:
             raise InputError(
                 "--from scores what is there; give it without --participant, --program, --dataset, --frames"
             )
-        submissions = find_submissions(what.existing)
+        submissions = find_submissions(options.existing)
     else:
-        runs = _run(what, threads.threads, {_BOARD, _PAGE, AGREEMENT, _RUNS, *figures})
+        runs = _run(options, {_BOARD, _PAGE, AGREEMENT, _RUNS, *figures})
         ours = {(r.dataset, r.program) for r in runs if r.reason is None}
-        submissions = [s for s in find_submissions(what.out) if (s.dataset, s.program) in ours] if ours else []
-        write_text(runs_csv(runs), what.out / _RUNS)
+        submissions = [s for s in find_submissions(options.out) if (s.dataset, s.program) in ours] if ours else []
+        write_text(runs_csv(runs), options.out / _RUNS)
     missing = {(r.dataset, r.program): r.reason for r in runs if r.reason is not None}
     with progress_bar() as progress:
-        scored = write_leaderboard(submissions, what.out / _BOARD, settings, missing, progress)
+        scored = write_leaderboard(submissions, options.out / _BOARD, settings, missing, progress)
     page = board_page(scored.leaderboard, scored.entries, scored.failures, this_command())
-    write_text(page, what.out / _PAGE)
+    write_text(page, options.out / _PAGE)
     print(scored.to_markdown() + "\n")
     written = [_PAGE, _BOARD] + ([_RUNS] if runs else [])
     if scored.entries:
-        measured, ahead = write_agreement(scored.entries, what.out)
+        measured, ahead = write_agreement(scored.entries, options.out)
         print(_agreement_text(measured, ahead))
         print(verdict(ahead) + "\n")
         written += [AGREEMENT, *figures]
     else:
         for name in (AGREEMENT, *figures):
-            (what.out / name).unlink(missing_ok=True)  # of an earlier run
+            (options.out / name).unlink(missing_ok=True)  # of an earlier run
         print("no result was scored, so there is nothing to draw")
-    print(f"written: {', '.join(str(what.out / name) for name in written)}")
+    print(f"written: {', '.join(str(options.out / name) for name in written)}")
 
 
 challenge.add_command(run)
 
 
-def _run(what: ChallengeOptions, threads: int | None, taken: set[str]) -> list[Run]:
+def _run(options: ChallengeOptions, taken: set[str]) -> list[Run]:
     from flatmetric.challenge.runner import Program, absent_packages, localizer_programs, run_programs
 
-    programs = localizer_programs(what.participants) + [Program.parse(text) for text in what.programs]
+    programs = localizer_programs(options.participants) + [Program.parse(text) for text in options.programs]
     absent = absent_packages()
-    if absent and not what.participants:
+    if absent and not options.participants:
         print(f"not installed, so not taking part: {', '.join(absent)}", file=sys.stderr)
     with progress_bar() as progress:
         return run_programs(
-            what.out,
-            _datasets(what, taken),
+            options.out,
+            _datasets(options, taken),
             programs,
-            seed=what.seed,
-            time_limit=what.time_limit,
-            threads=threads,
+            seed=options.seed,
+            time_limit=options.time_limit,
+            threads=options.threads,
             progress=progress,
         )
 
 
-def _datasets(what: ChallengeOptions, taken: set[str]) -> list[Dataset]:
+def _datasets(options: ChallengeOptions, taken: set[str]) -> list[Dataset]:
     """The data sets; none may have the name of another or of an output."""
     from flatmetric.simulation.datasets import PAPER, named
 
-    datasets = [named(name) for name in what.datasets or PAPER]
+    datasets = [named(name) for name in options.datasets or PAPER]
     names = [dataset.name for dataset in datasets]
     if len(set(names)) < len(names):
         raise InputError("two data sets have the same name; name each once")
     for name in taken.intersection(names):
         raise InputError(f"a data set is called {name}, which is the name of an output; rename it")
-    return [dataset if what.frames is None else dataset.with_frames(what.frames) for dataset in datasets]
+    return [dataset if options.frames is None else dataset.with_frames(options.frames) for dataset in datasets]
 
 
 def _agreement_text(measured: Sequence[Agreement], ahead: Sequence[Advantage]) -> str:

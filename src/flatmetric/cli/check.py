@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from flatmetric.cli import options, text
+from flatmetric.cli import text
+from flatmetric.cli.options import Json, Lam, ReadingTruth, Result, Truth, command, option
 from flatmetric.cli.output import STANDARD_OUTPUT, check_outputs, write_json
 from flatmetric.cli.progress import read_with_progress
 from flatmetric.formats.write import files_of, writable_format, write
@@ -17,42 +18,32 @@ from flatmetric.version import __version__
 
 
 @dataclass(frozen=True)
-class CheckOutput(options.Group):
-    """What `check` writes."""
+class CheckOptions(ReadingTruth, Json, Lam):
+    """The options of `check`."""
 
     section: ClassVar[str] = "Output"
 
-    apply: Path | None = options.option(None, "Write RESULT with all findings fixed.", metavar="OUT")
+    apply: Path | None = option(None, "Write RESULT with all findings fixed.", metavar="OUT")
 
 
-@options.command
-def check(
-    truth: options.Truth,
-    result: options.Result,
-    metrics: options.LamOptions,
-    output: CheckOutput,
-    json: options.JsonOptions,
-    threads: options.ThreadOptions,
-    reading: options.ReadOptionsForAll,
-    result_file: options.ResultFileOptions,
-    truth_file: options.TruthFileOptions,
-) -> None:
+@command
+def check(truth: Truth, result: Result, options: CheckOptions) -> None:
     """Look for a shift, wrong frames, exchanged or mirrored axes, a wrong unit, repeated or missing rows in RESULT."""
-    outputs = [] if output.apply is None else files_of(output.apply, writable_format(output.apply, None))
-    check_outputs([json.json, *outputs], [truth, result])
-    true = read_with_progress(truth, reading.for_file(truth_file), threads.threads)
-    pred = read_with_progress(result, reading.for_file(result_file), threads.threads)
-    findings = check_tables(true, pred, lam=metrics.lam, threads=threads.threads)
-    if output.apply is not None:
+    outputs = [] if options.apply is None else files_of(options.apply, writable_format(options.apply, None))
+    check_outputs([options.json, *outputs], [truth, result])
+    true = read_with_progress(truth, options.reading_truth(), options.threads)
+    pred = read_with_progress(result, options.reading(), options.threads)
+    findings = check_tables(true, pred, lam=options.lam, threads=options.threads)
+    if options.apply is not None:
         fixed = pred
         for finding in findings:
             fixed = apply_fix(fixed, finding)
-        write(fixed, output.apply, writable_format(output.apply, None))
+        write(fixed, options.apply, writable_format(options.apply, None))
     text.print_warnings(true, pred)
-    if json.json is not None:
-        content = {"version": __version__, "lam_nm": metrics.lam, "findings": [_content(one) for one in findings]}
-        write_json(content, json.json)
-    if json.json != STANDARD_OUTPUT:
+    if options.json is not None:
+        content = {"version": __version__, "lam_nm": options.lam, "findings": [_content(one) for one in findings]}
+        write_json(content, options.json)
+    if options.json != STANDARD_OUTPUT:
         sentences = [text.as_flags(finding_sentence(finding)) for finding in findings]
         print("\n".join(sentences) or "Nothing looks wrong.")
         if outputs:

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from flatmetric._files import write_text
 from flatmetric.challenge.submissions import program_names
-from flatmetric.cli import options, text
+from flatmetric.cli import text
+from flatmetric.cli.options import (
+    Argument,
+    Certainty,
+    Json,
+    ReadingTruth,
+    Report,
+    Scoring,
+    Truth,
+    changed,
+    command,
+    option,
+)
 from flatmetric.cli.output import STANDARD_OUTPUT, check_outputs, this_command, write_json
 from flatmetric.cli.progress import read_with_progress
 from flatmetric.errors import InputError
@@ -23,61 +36,53 @@ LEAD_FROM, LEAD_TO = 10.0, 250.0  # nm: the range of lam over which the lead is 
 
 
 @dataclass(frozen=True)
-class CompareOutput(options.Group):
-    """What `compare` adds to its text."""
+class CompareOptions(ReadingTruth, Report, Json, Certainty, Scoring):
+    """The options of `compare`."""
 
     section: ClassVar[str] = "Output"
 
-    curve: bool = options.option(False, "Also say for which lam which result is better.")
+    ci: float | None = changed(Certainty, "ci", 95.0)
+    curve: bool = option(False, "Also say for which lam which result is better.")
 
 
-@options.command
+@command
 def compare(
-    truth: options.Truth,
-    results: options.Results,
-    metrics: options.MetricOptions,
-    rules: options.ProtocolOptions,
-    output: CompareOutput,
-    json: options.JsonOptions,
-    report: options.ReportOptions,
-    threads: options.ThreadOptions,
-    reading: options.ReadOptionsForAll,
-    result_file: options.ResultFileOptions,
-    truth_file: options.TruthFileOptions,
-    certainty: options.BootstrapOptions = options.BootstrapOptions(ci=95.0),
+    truth: Truth,
+    results: Annotated[tuple[Path, ...], Argument("RESULT", "Two or more results.", many=True)],
+    options: CompareOptions,
 ) -> None:
     """Rank two or more RESULTs on one TRUTH by Flat Metric, with intervals and paired differences over frames."""
     if len(results) < 2:
         raise InputError("one result can't be compared; give two or more")
-    scoring, bootstrap = metrics.with_protocol(rules.apply()), certainty.apply()
-    check_outputs([json.json, report.report], [truth, *results, *rules.files()])
-    true = read_with_progress(truth, reading.for_file(truth_file), threads.threads)
-    tables = [read_with_progress(path, reading.for_file(result_file), threads.threads) for path in results]
-    scores = [score_tables(true, table, **scoring.keywords(), threads=threads.threads) for table in tables]
-    comparison = compare_scores(dict(zip(program_names(list(results)), scores, strict=True)), bootstrap)
+    scoring, bootstrap, names = options.scoring(), options.bootstrap(), program_names(list(results))
+    check_outputs([options.json, options.report], [truth, *results, *options.rule_files()])
+    true = read_with_progress(truth, options.reading_truth(), options.threads)
+    tables = [read_with_progress(path, options.reading(), options.threads) for path in results]
+    scores = [score_tables(true, table, **scoring.keywords(), threads=options.threads) for table in tables]
+    comparison = compare_scores(dict(zip(names, scores, strict=True)), bootstrap)
     content, lead = comparison.to_dict(), None
-    if output.curve:
+    if options.curve:
         lead = lead_over(comparison, LEAD_FROM, LEAD_TO)
         content["lead"] = lead.to_dict()
-    if report.report is not None:
+    ranked = list(zip(comparison.names, comparison.scores, strict=True))
+    if options.report is not None:
         from flatmetric.pages.score_page import Scored, comparison_page
 
-        ranked = zip(comparison.names, comparison.scores, strict=True)
         pages = [Scored(name, score, warnings=_warnings(score)) for name, score in ranked]
-        write_text(comparison_page(comparison, pages, this_command()), report.report)
+        write_text(comparison_page(comparison, pages, this_command()), options.report)
     text.print_warnings(true, *tables)
-    for name, score in zip(comparison.names, comparison.scores, strict=True):
+    for name, score in ranked:
         for warning in score.warnings:
             text.print_warning(f"{name}: {warning}")
-    if json.json is not None:
-        write_json(content, json.json)
-    if json.json == STANDARD_OUTPUT:
+    if options.json is not None:
+        write_json(content, options.json)
+    if options.json == STANDARD_OUTPUT:
         return
     print(text.comparison_text(comparison))
     if lead is not None:
         print("\n" + text.lead_text(lead))
-    if report.report is not None:
-        print(f"\nwritten: {report.report}")
+    if options.report is not None:
+        print(f"\nwritten: {options.report}")
 
 
 def _warnings(score: Score) -> tuple[str, ...]:

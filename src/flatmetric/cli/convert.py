@@ -6,40 +6,35 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from flatmetric.cli import options, text
+from flatmetric.cli import text
+from flatmetric.cli.options import Argument, Json, Reading, command, option
 from flatmetric.cli.output import check_outputs, write_json
 from flatmetric.cli.progress import read_with_progress
 from flatmetric.formats.write import files_of, writable_format, write
 
 
 @dataclass(frozen=True)
-class ConvertOutput(options.Group):
-    """What `convert` writes."""
+class ConvertOptions(Reading, Json):
+    """The options of `convert`."""
 
     section: ClassVar[str] = "Output"
 
-    to: str | None = options.option(
-        None, "challenge-standard, thunderstorm, picasso or parquet; default by the suffix of OUT."
-    )
+    to: str | None = option(None, "challenge-standard, thunderstorm, picasso or parquet; default by the suffix of OUT.")
 
 
-@options.command
+@command
 def convert(
-    source: Annotated[Path, options.Argument("IN")],
-    target: Annotated[Path, options.Argument("OUT")],
-    output: ConvertOutput,
-    json: options.JsonOptions,
-    threads: options.ThreadOptions,
-    reading: options.ReadOptionsForAll,
-    how: options.FileOptions,
+    source: Annotated[Path, Argument("IN", "The file to read.")],
+    target: Annotated[Path, Argument("OUT", "The file to write.")],
+    options: ConvertOptions,
 ) -> None:
     """Read IN, a file of any known format, and write it as OUT in another."""
-    chosen = writable_format(target, output.to)
-    check_outputs([*files_of(target, chosen), json.json], [source])
-    table = read_with_progress(source, reading.for_file(how), threads.threads)
+    chosen = writable_format(target, options.to)
+    check_outputs([*files_of(target, chosen), options.json], [source])
+    table = read_with_progress(source, options.reading(), options.threads)
     written = write(table, target, chosen)
     source_info = table.provenance
-    if json.json is not None:
+    if options.json is not None:
         content = {
             "input": str(source),
             "format": source_info.format,
@@ -52,7 +47,7 @@ def convert(
             "filled": list(written.filled),
             "warnings": [text.as_flags(warning) for warning in source_info.warnings],
         }
-        write_json(content, json.json)
+        write_json(content, options.json)
         return
     text.print_warnings(table)
     if written.lost:

@@ -7,7 +7,8 @@ from importlib import resources
 from pathlib import Path
 
 from flatmetric._files import write_text
-from flatmetric.cli import options, text
+from flatmetric.cli import text
+from flatmetric.cli.options import Group, command, option
 from flatmetric.cli.output import check_outputs
 from flatmetric.formats.read import read
 from flatmetric.scoring.score import score
@@ -17,18 +18,18 @@ PROGRAMS = ("baseline", "dog")
 
 
 @dataclass(frozen=True)
-class DemoOutput(options.Group):
-    """Where the page goes."""
+class DemoOptions(Group):
+    """The options of `demo`."""
 
-    out: Path = options.option(Path("flatmetric-demo.html"), "File for the page.", metavar="PAGE.html")
+    out: Path = option(Path("flatmetric-demo.html"), "File for the page.", metavar="PAGE.html")
 
 
-@options.command
-def demo(output: DemoOutput) -> None:
+@command
+def demo(options: DemoOptions) -> None:
     """Score two programs on a bundled simulated data set, and write a page that explains the result."""
     from flatmetric.pages.score_page import Scored, comparison_page
 
-    check_outputs([output.out], [])
+    check_outputs([options.out], [])
     with resources.as_file(resources.files("flatmetric") / "data") as folder:
         truth = read(folder / "demo_truth.csv")
         scores = {name: score(truth, read(folder / f"demo_{name}.csv"), lam=125.0) for name in PROGRAMS}
@@ -38,5 +39,5 @@ def demo(output: DemoOutput) -> None:
     print(f"\nAll {len(scores)} programs, with 95 % intervals:\n")
     print(text.comparison_text(comparison))
     pages = [Scored(name, one) for name, one in zip(comparison.names, comparison.scores, strict=True)]
-    write_text(comparison_page(comparison, pages, "flatmetric demo"), output.out)
-    print(f"\nOpen this page in a browser: {output.out}")
+    write_text(comparison_page(comparison, pages, "flatmetric demo"), options.out)
+    print(f"\nOpen this page in a browser: {options.out}")

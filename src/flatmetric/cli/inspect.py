@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated
 
-from flatmetric.cli import options, text
+from flatmetric.cli import text
+from flatmetric.cli.options import Argument, FieldOfView, Json, Reading, command, parse_fov
 from flatmetric.cli.output import check_outputs, write_json
 from flatmetric.cli.progress import read_with_progress
 from flatmetric.matching.protocol import Protocol
@@ -15,31 +16,18 @@ from flatmetric.quality.inspect import inspect_table
 
 
 @dataclass(frozen=True)
-class FieldOptions(options.Group):
-    """The field of view, as in the rules of a comparison."""
-
-    section: ClassVar[str] = "Rules"
-
-    fov: str | None = dataclasses.field(
-        default=None, metadata=options.ProtocolOptions.__dataclass_fields__["fov"].metadata
-    )
+class InspectOptions(Reading, Json, FieldOfView):
+    """The options of `inspect`."""
 
 
-@options.command
-def inspect(
-    file: Annotated[Path, options.Argument("FILE")],
-    field: FieldOptions,
-    json: options.JsonOptions,
-    threads: options.ThreadOptions,
-    reading: options.ReadOptionsForAll,
-    how: options.FileOptions,
-) -> None:
+@command
+def inspect(file: Annotated[Path, Argument("FILE", "A localization file.")], options: InspectOptions) -> None:
     """Say what FILE is, how it is understood, and what looks wrong in it."""
-    fov = None if field.fov is None else Protocol(fov=options.parse_fov(field.fov)).fov
-    check_outputs([json.json], [file])
-    inspection = inspect_table(read_with_progress(file, reading.for_file(how), threads.threads), fov)
-    if json.json is not None:
+    fov = None if options.fov is None else Protocol(fov=parse_fov(options.fov)).fov
+    check_outputs([options.json], [file])
+    inspection = inspect_table(read_with_progress(file, options.reading(), options.threads), fov)
+    if options.json is not None:
         warnings = [text.as_flags(warning) for warning in inspection.warnings]
-        write_json(dataclasses.asdict(inspection) | {"warnings": warnings}, json.json)
+        write_json(dataclasses.asdict(inspection) | {"warnings": warnings}, options.json)
     else:
         print(text.inspection_text(inspection))

@@ -9,55 +9,47 @@ from typing import Annotated, ClassVar
 from flatmetric._files import write_text
 from flatmetric.challenge.leaderboard import FILES, LeaderboardOptions, write_leaderboard
 from flatmetric.challenge.submissions import find_submissions
-from flatmetric.cli import options
+from flatmetric.cli.options import Argument, Certainty, ReadingTruth, Report, Scoring, command, option
 from flatmetric.cli.output import check_outputs, this_command
 from flatmetric.cli.progress import progress_bar
 
 
 @dataclass(frozen=True)
-class LeaderboardOutput(options.Group):
-    """Where `leaderboard` writes."""
+class BoardOptions(ReadingTruth, Report, Certainty, Scoring):
+    """The options of `leaderboard`."""
 
     section: ClassVar[str] = "Output"
 
-    out: Path | None = options.option(None, "Folder for the leaderboard; default FOLDER/leaderboard.", metavar="DIR")
+    out: Path | None = option(None, "Folder for the leaderboard; default FOLDER/leaderboard.", metavar="DIR")
 
 
-@options.command
+@command
 def leaderboard(
-    folder: Annotated[Path, options.Argument("FOLDER")],
-    metrics: options.MetricOptions,
-    rules: options.ProtocolOptions,
-    certainty: options.BootstrapOptions,
-    output: LeaderboardOutput,
-    report: options.ReportOptions,
-    threads: options.ThreadOptions,
-    reading: options.ReadOptionsForAll,
-    result_file: options.ResultFileOptions,
-    truth_file: options.TruthFileOptions,
+    folder: Annotated[Path, Argument("FOLDER", "Holds DATASET/truth.* and DATASET/results/PROGRAM.*")],
+    options: BoardOptions,
 ) -> None:
-    """Score every result in FOLDER, which holds DATASET/truth.* and DATASET/results/PROGRAM.*, and rank the programs.
+    """Score every result in FOLDER, and rank the programs.
 
     What was scored before is not scored again; one bad file is one row.
     """
     settings = LeaderboardOptions(
-        score=metrics.with_protocol(rules.apply()),
-        truth=reading.for_file(truth_file),
-        pred=reading.for_file(result_file),
-        bootstrap=certainty.apply(),
-        threads=threads.threads,
+        score=options.scoring(),
+        truth=options.reading_truth(),
+        pred=options.reading(),
+        bootstrap=options.bootstrap(),
+        threads=options.threads,
     )
     submissions = find_submissions(folder)
-    target = folder / "leaderboard" if output.out is None else output.out
-    inputs = [path for one in submissions for path in (one.truth, one.result)] + rules.files()
-    check_outputs([report.report], [*inputs, *(target / name for name in FILES)])
+    target = folder / "leaderboard" if options.out is None else options.out
+    inputs = [path for one in submissions for path in (one.truth, one.result)] + options.rule_files()
+    check_outputs([options.report], [*inputs, *(target / name for name in FILES)])
     with progress_bar() as progress:
         scored = write_leaderboard(submissions, target, settings, progress=progress)
-    if report.report is not None:
+    if options.report is not None:
         from flatmetric.pages.board_page import board_page
 
         page = board_page(scored.leaderboard, scored.entries, scored.failures, this_command())
-        write_text(page, report.report)
+        write_text(page, options.report)
     print(scored.to_markdown())
-    more = "" if report.report is None else f", {report.report}"
+    more = "" if options.report is None else f", {options.report}"
     print(f"\nwritten: {target}/leaderboard.csv, .json, .md{more}")

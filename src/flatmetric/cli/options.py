@@ -1,7 +1,7 @@
 """Every option of the command line, once: its flag, type, default and help; and how a command is made of them.
 
-An option is a field of a group, a group is a dataclass, and a command is a function whose parameters are arguments and
-groups. A flag is spelled as its field: `pixel_size` is --pixel-size.
+An option is a field of a group, and a group is a dataclass; groups are put together by inheritance. A command is a
+function of its arguments and of one group. A flag is spelled as its field: `pixel_size` is --pixel-size.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-from inspect import Parameter, cleandoc, signature
+from inspect import cleandoc
 from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
@@ -33,17 +33,22 @@ def option(default: Any, help: str, *, metavar: str | None = None, flag: str | N
     return dataclasses.field(default=default, metadata={"help": help, "metavar": metavar, "flag": flag, "bare": bare})
 
 
+def changed(group: type[Group], name: str, default: Any) -> Any:
+    """The same option with another default."""
+    return dataclasses.field(default=default, metadata=group.__dataclass_fields__[name].metadata)
+
+
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """A positional argument: how it is called in the usage line, and whether it may be repeated."""
+    """A positional argument: its name in the usage line, its help, and whether it may be repeated."""
 
     metavar: str
+    help: str
     many: bool = False
 
 
-Truth = Annotated[Path, Argument("TRUTH")]
-Result = Annotated[Path, Argument("RESULT")]
-Results = Annotated[tuple[Path, ...], Argument("RESULT", many=True)]
+Truth = Annotated[Path, Argument("TRUTH", "The true molecules.")]
+Result = Annotated[Path, Argument("RESULT", "What a program found.")]
 
 
 @dataclass(frozen=True)
@@ -51,11 +56,10 @@ class Group:
     """Options that belong together; `section` heads them in the help."""
 
     section: ClassVar[str] = "Options"
-    prefix: ClassVar[str] = ""
 
 
 @dataclass(frozen=True)
-class LamOptions(Group):
+class Lam(Group):
     """The Flat Metric's one parameter."""
 
     section: ClassVar[str] = "Metrics"
@@ -64,27 +68,16 @@ class LamOptions(Group):
 
 
 @dataclass(frozen=True)
-class MetricOptions(LamOptions):
-    """How the metrics are computed."""
+class FieldOfView(Group):
+    """The size of what the camera sees."""
 
-    weights: str = option("uniform", "uniform, or photons to weigh molecules by their photons.")
-    axis_scale: str | None = option(None, "Factor for each axis in the Flat Metric.", metavar="SX,SY[,SZ]")
-    alpha_xy: float = option(1.0, "Weight of the lateral error in the efficiency, 1/nm.")
-    alpha_z: float = option(0.5, "Weight of the axial error in the efficiency, 1/nm.")
-    gospa_p: float = option(1.0, "Order of GOSPA and OSPA.")
-    gospa_c: float | None = option(None, "Cutoff of GOSPA and OSPA, nm; default 2 lam.")
+    section: ClassVar[str] = "Rules"
 
-    def with_protocol(self, protocol: Protocol) -> ScoreOptions:
-        """The options of `score`."""
-        from flatmetric.scoring.score import ScoreOptions
-
-        given = dataclasses.asdict(self)
-        given["axis_scale"] = None if self.axis_scale is None else numbers(self.axis_scale, "axis_scale")
-        return ScoreOptions(protocol=protocol, **given)
+    fov: str | None = option(None, "Size of the field of view, nm; two numbers if x and y differ.", metavar="NM[,NM]")
 
 
 @dataclass(frozen=True)
-class ProtocolOptions(Group):
+class Rules(FieldOfView):
     """By which rules results are compared."""
 
     section: ClassVar[str] = "Rules"
@@ -95,25 +88,24 @@ class ProtocolOptions(Group):
     tolerance_z: float | None = option(None, "Largest axial distance of a match, nm; default 500.")
     matching: str | None = option(None, "greedy (default) or optimal.")
     border: float | None = option(None, "Width of the border that is left out on every side, nm.")
-    fov: str | None = option(None, "Size of the field of view, nm; two numbers if x and y differ.", metavar="NM[,NM]")
     photon_threshold: float | None = option(None, "Leave out molecules with at most this many photons.")
     photon_quantile: float | None = option(None, "Leave out the dimmest molecules: this fraction of them, 0 to 1.")
     wobble: Path | None = option(None, "CSV with columns dx, dy, z in nm: shifts added to the truth.", metavar="FILE")
     first_frame: int | None = option(None, "First frame to compare.")
     last_frame: int | None = option(None, "Last frame to compare.")
 
-    def files(self) -> list[Path]:
+    def rule_files(self) -> list[Path]:
         """The files that the rules are read from."""
         return [Path(name) for name in (self.protocol, self.wobble) if name is not None]
 
-    def apply(self) -> Protocol:
+    def rules(self) -> Protocol:
         """The rules to start from, with what is given otherwise."""
         start = Protocol()
         if self.protocol is not None:
             from_file = self.protocol.endswith(".toml")
             start = Protocol.from_toml(self.protocol) if from_file else Protocol.preset(self.protocol)
-        given = {name: value for name, value in dataclasses.asdict(self).items() if value is not None}
-        given.pop("protocol", None)
+        names = [field.name for field in dataclasses.fields(Rules) if field.name != "protocol"]
+        given = {name: value for name in names if (value := getattr(self, name)) is not None}
         if self.fov is not None:
             given["fov"] = parse_fov(self.fov)
         if self.wobble is not None:
@@ -127,7 +119,34 @@ class ProtocolOptions(Group):
 
 
 @dataclass(frozen=True)
-class BootstrapOptions(Group):
+class Metrics(Lam):
+    """How the metrics are computed."""
+
+    section: ClassVar[str] = "Metrics"
+
+    weights: str = option("uniform", "uniform, or photons to weigh molecules by their photons.")
+    axis_scale: str | None = option(None, "Factor for each axis in the Flat Metric.", metavar="SX,SY[,SZ]")
+    alpha_xy: float = option(1.0, "Weight of the lateral error in the efficiency, 1/nm.")
+    alpha_z: float = option(0.5, "Weight of the axial error in the efficiency, 1/nm.")
+    gospa_p: float = option(1.0, "Order of GOSPA and OSPA.")
+    gospa_c: float | None = option(None, "Cutoff of GOSPA and OSPA, nm; default 2 lam.")
+
+
+@dataclass(frozen=True)
+class Scoring(Rules, Metrics):
+    """All that a score depends on besides the files."""
+
+    def scoring(self) -> ScoreOptions:
+        """The options of `score`."""
+        from flatmetric.scoring.score import ScoreOptions
+
+        given = {field.name: getattr(self, field.name) for field in dataclasses.fields(Metrics)}
+        given["axis_scale"] = None if self.axis_scale is None else numbers(self.axis_scale, "axis_scale")
+        return ScoreOptions(protocol=self.rules(), **given)
+
+
+@dataclass(frozen=True)
+class Certainty(Group):
     """How confidence intervals are computed."""
 
     section: ClassVar[str] = "Certainty"
@@ -137,7 +156,7 @@ class BootstrapOptions(Group):
     seed: int = option(0, "Seed of the bootstrap.")
     block: int | None = option(None, "Frames in a row that are resampled together; default from the data.")
 
-    def apply(self) -> Bootstrap:
+    def bootstrap(self) -> Bootstrap:
         """The settings of the bootstrap."""
         from flatmetric.statistics.bootstrap import Bootstrap
 
@@ -145,10 +164,17 @@ class BootstrapOptions(Group):
 
 
 @dataclass(frozen=True)
-class FileOptions(Group):
-    """How a file is to be understood."""
+class Threads(Group):
+    """How many threads work."""
 
-    section: ClassVar[str] = "Reading the file"
+    threads: int | None = option(None, "Number of threads; default one for each core.")
+
+
+@dataclass(frozen=True)
+class Reading(Threads):
+    """How a file is to be understood: of two files, RESULT."""
+
+    section: ClassVar[str] = "Reading"
 
     format: str | None = option(None, "Format of the file; default as recognised.")
     unit: str | None = option(None, "Unit of x and y in the file: nm, um, m or px.")
@@ -156,59 +182,48 @@ class FileOptions(Group):
     origin: str | None = option(None, "Where the file's zero lies in the first pixel: corner or center.")
     shift: str | None = option(None, "Added to the positions after all conversions, nm.", metavar="DX,DY[,DZ]")
     swap_xy: bool = option(False, "Exchange x and y.")
-    columns: str | None = option(
-        None, "Columns of a text table, by number from 1 or by header.", metavar="frame=2,x=3,..."
-    )
-
-
-@dataclass(frozen=True)
-class ResultFileOptions(FileOptions):
-    """How RESULT is to be understood."""
-
-    section: ClassVar[str] = "Reading RESULT"
-
-
-@dataclass(frozen=True)
-class TruthFileOptions(FileOptions):
-    """How TRUTH is to be understood: the same options, with --truth- before their names."""
-
-    section: ClassVar[str] = "Reading TRUTH"
-    prefix: ClassVar[str] = "truth-"
-
-
-@dataclass(frozen=True)
-class ReadOptionsForAll(Group):
-    """What holds for every file that is read."""
-
-    section: ClassVar[str] = "Reading every file"
-
+    columns: str | None = option(None, "Columns of a text table, by number or header.", metavar="frame=2,x=3,...")
     pixel_size: str | None = option(None, "Pixel size, nm; two numbers if x and y differ.", metavar="NM[,NM]")
     skip_bad_rows: bool = option(False, "Drop and count bad rows instead of stopping.")
 
-    def for_file(self, file: FileOptions) -> ReadOptions:
-        """Everything that is given about a file."""
-        return checked_options(
-            format=file.format,
-            unit=file.unit,
-            pixel_size=None if self.pixel_size is None else numbers(self.pixel_size, "pixel_size"),
-            frame_base=file.frame_base,
-            origin=file.origin,
-            shift=None if file.shift is None else numbers(file.shift, "shift"),
-            swap_xy=file.swap_xy,
-            columns=None if file.columns is None else _columns(file.columns),
-            skip_bad_rows=self.skip_bad_rows,
-        )
+    def reading(self, prefix: str = "") -> ReadOptions:
+        """What is given about a file, by the options that begin with `prefix`."""
+        names = ("format", "unit", "frame_base", "origin", "shift", "swap_xy", "columns")
+        given = {name: getattr(self, prefix + name) for name in names}
+        given |= {"pixel_size": self.pixel_size, "skip_bad_rows": self.skip_bad_rows}
+        for name, parse in (("shift", numbers), ("pixel_size", numbers), ("columns", _columns)):
+            if given[name] is not None:
+                given[name] = parse(given[name], name)
+        return checked_options(**given)
+
+
+def _for_truth(name: str) -> Any:
+    """The same option of `Reading`, for TRUTH."""
+    field = Reading.__dataclass_fields__[name]
+    return option(field.default, f"As --{name.replace('_', '-')}, for TRUTH.", metavar=field.metadata["metavar"])
 
 
 @dataclass(frozen=True)
-class ThreadOptions(Group):
-    """How many threads work."""
+class ReadingTruth(Reading):
+    """How RESULT and TRUTH are to be understood; --pixel-size and --skip-bad-rows hold for both."""
 
-    threads: int | None = option(None, "Number of threads; default one for each core.")
+    section: ClassVar[str] = "Reading TRUTH"
+
+    truth_format: str | None = _for_truth("format")
+    truth_unit: str | None = _for_truth("unit")
+    truth_frame_base: int | None = _for_truth("frame_base")
+    truth_origin: str | None = _for_truth("origin")
+    truth_shift: str | None = _for_truth("shift")
+    truth_swap_xy: bool = _for_truth("swap_xy")
+    truth_columns: str | None = _for_truth("columns")
+
+    def reading_truth(self) -> ReadOptions:
+        """What is given about TRUTH."""
+        return self.reading("truth_")
 
 
 @dataclass(frozen=True)
-class JsonOptions(Group):
+class Json(Group):
     """JSON for other programs."""
 
     section: ClassVar[str] = "Output"
@@ -217,7 +232,7 @@ class JsonOptions(Group):
 
 
 @dataclass(frozen=True)
-class ReportOptions(Group):
+class Report(Group):
     """A page."""
 
     section: ClassVar[str] = "Output"
@@ -233,7 +248,7 @@ class Command(click.Command):
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
-            if record is not None:
+            if record is not None and isinstance(parameter, click.Option):
                 sections.setdefault(getattr(parameter, "section", "Options"), []).append(record)
         for section, records in sections.items():
             with formatter.section(section):
@@ -241,56 +256,61 @@ class Command(click.Command):
 
 
 def command(function: Callable[..., None]) -> Command:
-    """A command from a function: parameters that are groups become their options, the others arguments."""
-    hints = get_type_hints(function, include_extras=True)
-    groups: dict[str, type[Group]] = {}
-    parameters: list[click.Parameter] = []
-    for name, parameter in signature(function).parameters.items():
-        hint = hints[name]
-        if get_origin(hint) is Annotated:
-            _, argument = get_args(hint)
-            nargs = -1 if argument.many else 1
-            parameters.append(
-                click.Argument([name], type=_click_type(Path), nargs=nargs, metavar=argument.metavar, required=True)
-            )
-        else:
-            groups[name] = hint
-            defaults = hint() if parameter.default is Parameter.empty else parameter.default
-            parameters += _click_options(name, defaults)
+    """A command from a function of arguments and, last, a group of options with its defaults."""
+    *arguments, (name, group) = get_type_hints(function, include_extras=True).items()
+    group, arguments = (arguments.pop()[1], arguments) if name == "return" else (group, arguments)
+    parameters = [_click_argument(argument, get_args(hint)[1]) for argument, hint in arguments]
+    names = [field.name for field in dataclasses.fields(group)]
 
     def call(**values: Any) -> None:
-        for name, group in groups.items():
-            names = [field.name for field in dataclasses.fields(group)]
-            values[name] = group(**{field: values.pop(f"{name}__{field}") for field in names})
-        function(**values)
+        options = group(**{name: values.pop(name) for name in names})
+        function(**values, options=options)
 
-    return Command(function.__name__, params=parameters, callback=call, help=cleandoc(function.__doc__ or ""))
+    return Command(
+        function.__name__,
+        params=[*parameters, *_click_options(group)],
+        callback=call,
+        help=cleandoc(function.__doc__ or ""),
+    )
 
 
-def _click_options(name: str, group: Group) -> list[click.Option]:
-    hints = get_type_hints(type(group))
-    options = []
+def _click_argument(name: str, argument: Argument) -> click.Parameter:
+    nargs, metavar = (-1, f"{argument.metavar}...") if argument.many else (1, argument.metavar)
+    return click.Argument([name], type=_TYPES[Path], nargs=nargs, metavar=metavar, required=True, help=argument.help)
+
+
+def _click_options(group: type[Group]) -> list[click.Parameter]:
+    hints, options = get_type_hints(group), list[click.Parameter]()
     for field in dataclasses.fields(group):
-        given, kind, help_text = field.metadata, _plain_type(hints[field.name]), field.metadata["help"]
-        flag = given["flag"] or field.name.replace("_", "-")
-        if group.prefix:
-            help_text = f"As --{flag}, for {group.prefix.rstrip('-').upper()}."
-        default = getattr(group, field.name)
+        given, kind, default = field.metadata, _plain_type(hints[field.name]), field.default
+        more: dict[str, Any] = {} if default is REQUIRED else {"default": default}
+        if given["bare"] is not None:
+            more["flag_value"] = given["bare"]
         made = click.Option(
-            [f"--{group.prefix}{flag}", f"{name}__{field.name}"],
-            type=click.BOOL if kind is bool else _click_type(kind),
+            [f"--{given['flag'] or field.name.replace('_', '-')}", field.name],
+            type=_TYPES.get(kind, click.STRING),
             is_flag=kind is bool,
             multiple=kind is tuple,
             required=default is REQUIRED,
             metavar=given["metavar"],
-            help=help_text,
+            help=given["help"],
             show_default=default not in (None, False, (), REQUIRED),
-            **({} if default is REQUIRED else {"default": default}),
-            **({} if given["bare"] is None else {"flag_value": given["bare"]}),
+            **more,
         )
-        made.section = group.section  # type: ignore[attr-defined]
+        owner: Any = next(
+            kind for kind in reversed(group.__mro__) if field.name in vars(kind).get("__annotations__", {})
+        )
+        made.section = owner.section  # type: ignore[attr-defined]
         options.append(made)
     return options
+
+
+_TYPES: dict[type, click.ParamType[Any]] = {
+    bool: click.BOOL,
+    int: click.INT,
+    float: click.FLOAT,
+    Path: click.Path(path_type=Path),
+}
 
 
 def _plain_type(hint: Any) -> type:
@@ -298,11 +318,6 @@ def _plain_type(hint: Any) -> type:
     if isinstance(hint, UnionType):
         hint = next(kind for kind in get_args(hint) if kind is not type(None))
     return get_origin(hint) or hint  # type: ignore[no-any-return]
-
-
-def _click_type(kind: type) -> click.ParamType[Any]:
-    types: dict[type, click.ParamType[Any]] = {int: click.INT, float: click.FLOAT, Path: click.Path(path_type=Path)}
-    return types.get(kind, click.STRING)
 
 
 def numbers(text: str, name: str) -> tuple[float, ...]:
@@ -318,11 +333,11 @@ def parse_fov(text: str) -> tuple[float, float]:
     return field_of_view(numbers(text, "fov"))
 
 
-def _columns(text: str) -> dict[str, int | str]:
+def _columns(text: str, name: str) -> dict[str, int | str]:
     columns: dict[str, int | str] = {}
     for part in text.split(","):
-        name, equals, place = part.partition("=")
+        column, equals, place = part.partition("=")
         if not equals or not place.strip():
-            raise InputError(f"columns has {part!r}; give name=number pairs, as frame=2,x=3,y=4")
-        columns[name.strip()] = place.strip()
+            raise InputError(f"{name} has {part!r}; give name=number pairs, as frame=2,x=3,y=4")
+        columns[column.strip()] = place.strip()
     return columns

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flatmetric._files import check_writable, make_folder
-from flatmetric.cli import options
+from flatmetric.cli.options import Group, command, option
 from flatmetric.cli.output import write_columns
 from flatmetric.cli.progress import progress_bar
 from flatmetric.cli.text import aligned
@@ -27,27 +27,27 @@ _FILES = {
 
 
 @dataclass(frozen=True)
-class PaperOptions(options.Group):
+class PaperOptions(Group):
     """Which figures are made, and how."""
 
-    out: Path = options.option(Path("paper"), "Folder for figures and tables.", metavar="DIR")
-    figures: tuple[str, ...] = options.option(
+    out: Path = option(Path("paper"), "Folder for figures and tables.", metavar="DIR")
+    figures: tuple[str, ...] = option(
         (), "Make only this figure: 1a, 1b, 2 or 3; may be repeated.", metavar="NAME", flag="figure"
     )
-    points: int = options.option(100, "Figure 1: true points in each trial.")
-    lam: float = options.option(125.0, "Figure 1: lam in nm.")
-    steps: int = options.option(51, "Figure 1: steps of recall and of the error radius.")
-    trials: int = options.option(50, "Figure 1: trials at each step.")
-    seed: int = options.option(0, "Figures 1 and 3: the same seed gives the same numbers.")
+    points: int = option(100, "Figure 1: true points in each trial.")
+    lam: float = option(125.0, "Figure 1: lam in nm.")
+    steps: int = option(51, "Figure 1: steps of recall and of the error radius.")
+    trials: int = option(50, "Figure 1: trials at each step.")
+    seed: int = option(0, "Figures 1 and 3: the same seed gives the same numbers.")
 
 
-@options.command
-def paper(what: PaperOptions) -> None:
+@command
+def paper(options: PaperOptions) -> None:
     """Make the figures of Denoyelle et al. (ISBI 2021) as PDF and PNG, with their numbers as CSV."""
     from flatmetric.paper.surfaces import Settings
 
-    settings = Settings(what.points, what.lam, what.steps, what.trials, what.seed)
-    wanted, out = what.figures or tuple(_FILES), what.out
+    settings = Settings(options.points, options.lam, options.steps, options.trials, options.seed)
+    wanted, out = options.figures or tuple(_FILES), options.out
     for name in wanted:
         if name not in _FILES:
             raise InputError(f"--figure is {name!r}; give one of {', '.join(_FILES)}")
@@ -58,7 +58,7 @@ def paper(what: PaperOptions) -> None:
     if "2" in wanted:
         _two_diracs(out)
     if "3" in wanted:
-        _toy_example(out, what.seed)
+        _toy_example(out, options.seed)
     if "1a" in wanted or "1b" in wanted:
         _surfaces(out, settings, wanted)
     print(f"written: {out}/fig*.pdf, .png, .csv")

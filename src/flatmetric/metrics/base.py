@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -152,26 +153,23 @@ class Metric:
 def metric(
     title: str,
     formula: Formula | None = None,
-    *,
+    *undefined: Reason,
     unit: str = "",
     format: str = ".2f",
     better: Better | None = None,
-    undefined: tuple[Reason, ...] = (),
     interval: bool = True,
     shown: bool = True,
 ) -> Any:
     """A field of a family's result class that is a metric; see `Metric`."""
-    described = {
-        "title": title,
-        "formula": formula,
-        "unit": unit,
-        "format": format,
-        "better": better,
-        "undefined": undefined,
-        "interval": interval and formula is not None,
-        "shown": shown,
-    }
+    described: dict[str, Any] = {"title": title, "unit": unit, "format": format, "better": better, "shown": shown}
+    described |= {"formula": formula, "undefined": undefined, "interval": interval and formula is not None}
     return dataclasses.field(metadata={"metric": described})
+
+
+error = partial(metric, unit="nm", better="lower")
+fraction = partial(metric, format=".3f", better="higher")
+percent = partial(metric, unit="%", better="higher")
+count = partial(metric, format="d", interval=False)
 
 
 def metrics_of(part: str, family: type[Any]) -> dict[str, Metric]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flatmetric.metrics.base import NO_TRUTH, Reason, metric
+from flatmetric.metrics.base import NO_TRUTH, Reason, count, error
 
 _NO_MASS = Reason("no frame has true mass", lambda s: s.frames_with_mass == 0)
 
@@ -17,40 +17,22 @@ class FlatScore:
     `frames_without_truth` have only detections.
     """
 
-    value: float | None = metric(
-        "Flat Metric",
-        lambda s: (s.displaced + s.missed + s.false) / s.mass,
-        unit="nm",
-        better="lower",
-        undefined=(NO_TRUTH,),
+    value: float | None = error("Flat Metric", lambda s: (s.displaced + s.missed + s.false) / s.mass, NO_TRUTH)
+    displaced: float | None = error("displaced", lambda s: s.displaced / s.mass, NO_TRUTH)
+    missed: float | None = error("missed", lambda s: s.missed / s.mass, NO_TRUTH)
+    false: float | None = error("false", lambda s: s.false / s.mass, NO_TRUTH)
+    lower_bound: float | None = error(
+        "lower bound", lambda s: s.lower_bound / s.mass, NO_TRUTH, better=None, interval=False, shown=False
     )
-    displaced: float | None = metric(
-        "displaced", lambda s: s.displaced / s.mass, unit="nm", better="lower", undefined=(NO_TRUTH,)
-    )
-    missed: float | None = metric(
-        "missed", lambda s: s.missed / s.mass, unit="nm", better="lower", undefined=(NO_TRUTH,)
-    )
-    false: float | None = metric("false", lambda s: s.false / s.mass, unit="nm", better="lower", undefined=(NO_TRUTH,))
-    lower_bound: float | None = metric(
-        "lower bound", lambda s: s.lower_bound / s.mass, unit="nm", undefined=(NO_TRUTH,), interval=False, shown=False
-    )
-    gap: float | None = metric(
+    gap: float | None = error(
         "gap",
         lambda s: (s.displaced + s.missed + s.false) / s.mass - s.lower_bound / s.mass,
-        unit="nm",
-        format=".1g",
+        NO_TRUTH,
         better="zero",
-        undefined=(NO_TRUTH,),
         interval=False,
         shown=False,
     )
-    frame_mean: float | None = metric(
-        "Flat Metric, mean over frames",
-        lambda s: s.own_flat / s.frames_with_mass,
-        unit="nm",
-        better="lower",
-        undefined=(NO_TRUTH, _NO_MASS),
+    frame_mean: float | None = error(
+        "Flat Metric, mean over frames", lambda s: s.own_flat / s.frames_with_mass, NO_TRUTH, _NO_MASS
     )
-    frames_without_truth: int = metric(
-        "frames without truth", lambda s: s.frames_without_truth, format="d", interval=False, shown=False
-    )
+    frames_without_truth: int = count("frames without truth", lambda s: s.frames_without_truth, shown=False)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray
 from flatmetric.errors import InputError
-from flatmetric.metrics.base import Reason, Sums, metric
+from flatmetric.metrics.base import Reason, Sums, error, metric
 
 _MOST_DIGITS = 290  # of c^p
 
 
 _NOBODY = Reason("there is no point on either side", lambda s: s.n_truth + s.n_pred == 0)
+_setting = partial(metric, format="g", interval=False, shown=False)
+_part = partial(error, interval=False, shown=False)
 
 
 def _price(s: Sums) -> float:
@@ -50,49 +53,23 @@ class Gospa:
     its three parts. `frame_mean` is the mean of the frames' own values, over frames with any point.
     """
 
-    value: float = metric(
-        "GOSPA", lambda s: _root(s.moved + _missed(s) + _false(s), s), unit="nm", format=".6g", better="lower"
-    )
-    p: float = metric("order of GOSPA", lambda s: s.settings.gospa_p, format="g", interval=False, shown=False)
-    c: float = metric(
-        "cutoff of GOSPA", lambda s: s.settings.gospa_c, unit="nm", format="g", interval=False, shown=False
-    )
-    localization: float = metric(
-        "GOSPA, localization", lambda s: _root(s.moved, s), unit="nm", better="lower", interval=False, shown=False
-    )
-    missed: float = metric(
-        "GOSPA, missed", lambda s: _root(_missed(s), s), unit="nm", better="lower", interval=False, shown=False
-    )
-    false: float = metric(
-        "GOSPA, false", lambda s: _root(_false(s), s), unit="nm", better="lower", interval=False, shown=False
-    )
-    frame_mean: float | None = metric(
-        "GOSPA, mean over frames",
-        lambda s: s.own_gospa / s.frames,
-        unit="nm",
-        better="lower",
-        undefined=(_NOBODY,),
-        shown=False,
-    )
+    value: float = error("GOSPA", lambda s: _root(s.moved + _missed(s) + _false(s), s), format=".6g")
+    p: float = _setting("order of GOSPA", lambda s: s.settings.gospa_p)
+    c: float = _setting("cutoff of GOSPA", lambda s: s.settings.gospa_c, unit="nm")
+    localization: float = _part("GOSPA, localization", lambda s: _root(s.moved, s))
+    missed: float = _part("GOSPA, missed", lambda s: _root(_missed(s), s))
+    false: float = _part("GOSPA, false", lambda s: _root(_false(s), s))
+    frame_mean: float | None = error("GOSPA, mean over frames", lambda s: s.own_gospa / s.frames, _NOBODY, shown=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Ospa:
     """OSPA, nm: `value` for all frames together, `frame_mean` the mean of the frames' own values."""
 
-    value: float | None = metric("OSPA", ospa, unit="nm", better="lower", undefined=(_NOBODY,))
-    p: float = metric("order of OSPA", lambda s: s.settings.gospa_p, format="g", interval=False, shown=False)
-    c: float = metric(
-        "cutoff of OSPA", lambda s: s.settings.gospa_c, unit="nm", format="g", interval=False, shown=False
-    )
-    frame_mean: float | None = metric(
-        "OSPA, mean over frames",
-        lambda s: s.own_ospa / s.frames,
-        unit="nm",
-        better="lower",
-        undefined=(_NOBODY,),
-        shown=False,
-    )
+    value: float | None = error("OSPA", ospa, _NOBODY)
+    p: float = _setting("order of OSPA", lambda s: s.settings.gospa_p)
+    c: float = _setting("cutoff of OSPA", lambda s: s.settings.gospa_c, unit="nm")
+    frame_mean: float | None = error("OSPA, mean over frames", lambda s: s.own_ospa / s.frames, _NOBODY, shown=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from flatmetric._arrays import FloatArray
 from flatmetric.localizations import Localizations
-from flatmetric.metrics.base import IN_2D, Measure, metric
+from flatmetric.metrics.base import IN_2D, Measure, error, metric
 
 VOXEL = 10.0  # nm
 SIGMA = 20.0 / (2 * math.sqrt(2 * math.log(2)))  # nm: a width of 20 nm at half height
@@ -18,19 +19,20 @@ DEPTH = 1500.0  # nm, half of it on either side of the focal plane
 FRC_THRESHOLD = 1 / 7
 _REACH = math.ceil(3 * SIGMA / VOXEL)  # voxels
 _SLAB = 16  # planes rendered at a time
+_snr = partial(metric, unit="dB", better="higher", shown=False)
 
 
 @dataclass(frozen=True, slots=True)
 class ImageScore:
     """SNR in dB of the volume and of its projections, and the FRC resolution of the projections in nm."""
 
-    snr_xyz: float | None = metric("SNR of the volume", unit="dB", better="higher", shown=False)
-    snr_xy: float | None = metric("SNR of the image xy", unit="dB", better="higher", shown=False)
-    snr_xz: float | None = metric("SNR of the image xz", unit="dB", better="higher", shown=False)
-    snr_yz: float | None = metric("SNR of the image yz", unit="dB", better="higher", shown=False)
-    frc_xy: float | None = metric("FRC resolution xy", unit="nm", format=".1f", better="lower", shown=False)
-    frc_xz: float | None = metric("FRC resolution xz", unit="nm", format=".1f", better="lower", shown=False)
-    frc_yz: float | None = metric("FRC resolution yz", unit="nm", format=".1f", better="lower", shown=False)
+    snr_xyz: float | None = _snr("SNR of the volume")
+    snr_xy: float | None = _snr("SNR of the image xy")
+    snr_xz: float | None = _snr("SNR of the image xz")
+    snr_yz: float | None = _snr("SNR of the image yz")
+    frc_xy: float | None = error("FRC resolution xy", format=".1f", shown=False)
+    frc_xz: float | None = error("FRC resolution xz", format=".1f", shown=False)
+    frc_yz: float | None = error("FRC resolution yz", format=".1f", shown=False)
 
 
 def snr(reference: FloatArray, estimate: FloatArray) -> Measure:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray
-from flatmetric.metrics.base import IN_2D, NO_MATCH, Reason, Sums, metric
+from flatmetric.metrics.base import IN_2D, NO_MATCH, Reason, Sums, count, error, fraction, metric, percent
 
 _NO_DETECTION = Reason("there is no detection", lambda s: s.n_pred == 0)
 _NO_MOLECULE = Reason("there is no molecule", lambda s: s.n_truth == 0)
@@ -20,6 +21,7 @@ _CONSTANT = Reason(
 )
 _AXIAL = (NO_MATCH, IN_2D)
 _ROUNDING = 1e-12
+_bias = partial(metric, unit="nm", format="+.2f", better="zero")
 
 
 def hypot(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -60,6 +62,11 @@ def rmse_z(s: Sums) -> FloatArray:
     return np.sqrt(s.square_z / s.tp)
 
 
+def rmse_xyz(s: Sums) -> FloatArray:
+    """Root mean square of the distance in 3D, nm."""
+    return np.sqrt(s.square_x / s.tp + s.square_y / s.tp + s.square_z / s.tp)
+
+
 def efficiency_xy(s: Sums) -> FloatArray:
     """100 - sqrt((100 - jaccard)^2 + (alpha rmse)^2), in percent, by the lateral error; may be negative."""
     return 100 - hypot(100 - jaccard(s), s.settings.alpha_xy * rmse_xy(s))
@@ -96,58 +103,27 @@ class ChallengeScore:
     MAD is the mean absolute error, summed over the axes.
     """
 
-    tp: int = metric("true positives", lambda s: s.tp, format="d", better="higher", interval=False)
-    fp: int = metric("false positives", lambda s: s.n_pred - s.tp, format="d", better="lower", interval=False)
-    fn: int = metric("false negatives", lambda s: s.n_truth - s.tp, format="d", better="lower", interval=False)
-    precision: float | None = metric("precision", precision, format=".3f", better="higher", undefined=(_NO_DETECTION,))
-    recall: float | None = metric("recall", recall, format=".3f", better="higher", undefined=(_NO_MOLECULE,))
-    f1: float | None = metric("F1", f1, format=".3f", better="higher", undefined=(_NO_F1,))
-    jaccard: float | None = metric("Jaccard", jaccard, unit="%", better="higher", undefined=(_NOBODY,))
-    rmse_xy: float | None = metric("RMSE lateral", rmse_xy, unit="nm", better="lower", undefined=(NO_MATCH,))
-    rmse_z: float | None = metric("RMSE axial", rmse_z, unit="nm", better="lower", undefined=_AXIAL)
-    rmse_xyz: float | None = metric(
-        "RMSE 3D",
-        lambda s: np.sqrt(s.square_x / s.tp + s.square_y / s.tp + s.square_z / s.tp),
-        unit="nm",
-        better="lower",
-        undefined=_AXIAL,
+    tp: int = count("true positives", lambda s: s.tp, better="higher")
+    fp: int = count("false positives", lambda s: s.n_pred - s.tp, better="lower")
+    fn: int = count("false negatives", lambda s: s.n_truth - s.tp, better="lower")
+    precision: float | None = fraction("precision", precision, _NO_DETECTION)
+    recall: float | None = fraction("recall", recall, _NO_MOLECULE)
+    f1: float | None = fraction("F1", f1, _NO_F1)
+    jaccard: float | None = percent("Jaccard", jaccard, _NOBODY)
+    rmse_xy: float | None = error("RMSE lateral", rmse_xy, NO_MATCH)
+    rmse_z: float | None = error("RMSE axial", rmse_z, *_AXIAL)
+    rmse_xyz: float | None = error("RMSE 3D", rmse_xyz, *_AXIAL)
+    mad_xy: float | None = error("MAD lateral", lambda s: s.abs_x / s.tp + s.abs_y / s.tp, NO_MATCH)
+    mad_z: float | None = error("MAD axial", lambda s: s.abs_z / s.tp, *_AXIAL, shown=False)
+    mad_xyz: float | None = error(
+        "MAD 3D", lambda s: s.abs_x / s.tp + s.abs_y / s.tp + s.abs_z / s.tp, *_AXIAL, shown=False
     )
-    mad_xy: float | None = metric(
-        "MAD lateral", lambda s: s.abs_x / s.tp + s.abs_y / s.tp, unit="nm", better="lower", undefined=(NO_MATCH,)
-    )
-    mad_z: float | None = metric(
-        "MAD axial", lambda s: s.abs_z / s.tp, unit="nm", better="lower", undefined=_AXIAL, shown=False
-    )
-    mad_xyz: float | None = metric(
-        "MAD 3D",
-        lambda s: s.abs_x / s.tp + s.abs_y / s.tp + s.abs_z / s.tp,
-        unit="nm",
-        better="lower",
-        undefined=_AXIAL,
-        shown=False,
-    )
-    bias_x: float | None = metric(
-        "bias x", lambda s: s.error_x / s.tp, unit="nm", format="+.2f", better="zero", undefined=(NO_MATCH,)
-    )
-    bias_y: float | None = metric(
-        "bias y", lambda s: s.error_y / s.tp, unit="nm", format="+.2f", better="zero", undefined=(NO_MATCH,)
-    )
-    bias_z: float | None = metric(
-        "bias z", lambda s: s.error_z / s.tp, unit="nm", format="+.2f", better="zero", undefined=_AXIAL
-    )
-    efficiency_xy: float | None = metric(
-        "efficiency lateral", efficiency_xy, unit="%", better="higher", undefined=(_NOBODY, NO_MATCH), shown=False
-    )
-    efficiency_z: float | None = metric(
-        "efficiency axial", efficiency_z, unit="%", better="higher", undefined=(_NOBODY, *_AXIAL), shown=False
-    )
-    efficiency: float | None = metric(
-        "efficiency", efficiency, unit="%", better="higher", undefined=(_NOBODY, NO_MATCH)
-    )
-    photon_correlation: float | None = metric(
-        "photon correlation",
-        photon_correlation,
-        format=".3f",
-        better="higher",
-        undefined=(_NO_PHOTONS, NO_MATCH, _CONSTANT),
+    bias_x: float | None = _bias("bias x", lambda s: s.error_x / s.tp, NO_MATCH)
+    bias_y: float | None = _bias("bias y", lambda s: s.error_y / s.tp, NO_MATCH)
+    bias_z: float | None = _bias("bias z", lambda s: s.error_z / s.tp, *_AXIAL)
+    efficiency_xy: float | None = percent("efficiency lateral", efficiency_xy, _NOBODY, NO_MATCH, shown=False)
+    efficiency_z: float | None = percent("efficiency axial", efficiency_z, _NOBODY, *_AXIAL, shown=False)
+    efficiency: float | None = percent("efficiency", efficiency, _NOBODY, NO_MATCH)
+    photon_correlation: float | None = fraction(
+        "photon correlation", photon_correlation, _NO_PHOTONS, NO_MATCH, _CONSTANT
     )

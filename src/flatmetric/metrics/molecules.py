@@ -9,7 +9,7 @@ import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray
 from flatmetric.localizations import Localizations
-from flatmetric.metrics.base import Measure, Reasons, Settings, Sums, evaluate, metric
+from flatmetric.metrics.base import Measure, Reasons, Settings, Sums, count, error, evaluate, fraction
 from flatmetric.metrics.jaccard_rmse import ChallengeScore
 from flatmetric.metrics.match_sums import MatchedRows, sum_matches
 
@@ -18,16 +18,16 @@ from flatmetric.metrics.match_sums import MatchedRows, sum_matches
 class MoleculeScore:
     """Molecules that are matched at least once, and how well their mean position is known. Lengths in nm."""
 
-    tp: int | None = metric("molecules found", format="d", better="higher", shown=False)
-    fn: int | None = metric("molecules missed", format="d", better="lower", shown=False)
-    recall: float | None = metric("recall of molecules", format=".3f", better="higher", shown=False)
-    rmse_xy: float | None = metric("RMSE lateral of molecules", unit="nm", better="lower", shown=False)
-    rmse_z: float | None = metric("RMSE axial of molecules", unit="nm", better="lower", shown=False)
-    rmse_xyz: float | None = metric("RMSE 3D of molecules", unit="nm", better="lower", shown=False)
-    mad_xy: float | None = metric("MAD lateral of molecules", unit="nm", better="lower", shown=False)
-    mad_z: float | None = metric("MAD axial of molecules", unit="nm", better="lower", shown=False)
-    mad_xyz: float | None = metric("MAD 3D of molecules", unit="nm", better="lower", shown=False)
-    detection_ratio: float | None = metric("share of frames found", format=".1%", better="higher", shown=False)
+    tp: int | None = count("molecules found", better="higher", shown=False)
+    fn: int | None = count("molecules missed", better="lower", shown=False)
+    recall: float | None = fraction("recall of molecules", shown=False)
+    rmse_xy: float | None = error("RMSE lateral of molecules", shown=False)
+    rmse_z: float | None = error("RMSE axial of molecules", shown=False)
+    rmse_xyz: float | None = error("RMSE 3D of molecules", shown=False)
+    mad_xy: float | None = error("MAD lateral of molecules", shown=False)
+    mad_z: float | None = error("MAD axial of molecules", shown=False)
+    mad_xyz: float | None = error("MAD 3D of molecules", shown=False)
+    detection_ratio: float | None = fraction("share of frames found", format=".1%", shown=False)
 
 
 def molecule_numbers(truth: Localizations) -> IntArray | None:

@@ -6,14 +6,31 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flatmetric._arrays import FloatArray
 from flatmetric._core import nearest
 from flatmetric.localizations import Localizations
-from flatmetric.metrics.base import Measure, Reason, metric
+from flatmetric.metrics.base import Measure, Reason, Sums, count, error
 
 _NOBODY = "no point has another on the other side"
 _ALONE = Reason(_NOBODY, lambda s: s.with_nearest_truth + s.with_nearest_pred == 0)
 _ALONE_TRUTH = Reason(_NOBODY, lambda s: s.with_nearest_truth == 0)
 _ALONE_PRED = Reason(_NOBODY, lambda s: s.with_nearest_pred == 0)
+
+
+def _truth_to_pred(s: Sums) -> FloatArray:
+    return np.sqrt(s.nearest_truth / s.with_nearest_truth)
+
+
+def _pred_to_truth(s: Sums) -> FloatArray:
+    return np.sqrt(s.nearest_pred / s.with_nearest_pred)
+
+
+def _per_frame(s: Sums) -> FloatArray:
+    return np.sqrt((s.nearest_truth + s.nearest_pred) / (s.with_nearest_truth + s.with_nearest_pred))
+
+
+def _alone(s: Sums) -> FloatArray:
+    return s.n_truth + s.n_pred - s.with_nearest_truth - s.with_nearest_pred
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,44 +41,17 @@ class Rmsmd:
     other side have no nearest and are counted in `alone`. `whole_set` ignores the frames.
     """
 
-    per_frame: float | None = metric(
-        "RMSMD per frame",
-        lambda s: np.sqrt((s.nearest_truth + s.nearest_pred) / (s.with_nearest_truth + s.with_nearest_pred)),
-        unit="nm",
-        better="lower",
-        undefined=(_ALONE,),
+    per_frame: float | None = error("RMSMD per frame", _per_frame, _ALONE)
+    per_frame_truth_to_pred: float | None = error(
+        "RMSMD per frame, truth to pred", _truth_to_pred, _ALONE_TRUTH, shown=False
     )
-    per_frame_truth_to_pred: float | None = metric(
-        "RMSMD per frame, truth to pred",
-        lambda s: np.sqrt(s.nearest_truth / s.with_nearest_truth),
-        unit="nm",
-        better="lower",
-        undefined=(_ALONE_TRUTH,),
-        shown=False,
+    per_frame_pred_to_truth: float | None = error(
+        "RMSMD per frame, pred to truth", _pred_to_truth, _ALONE_PRED, shown=False
     )
-    per_frame_pred_to_truth: float | None = metric(
-        "RMSMD per frame, pred to truth",
-        lambda s: np.sqrt(s.nearest_pred / s.with_nearest_pred),
-        unit="nm",
-        better="lower",
-        undefined=(_ALONE_PRED,),
-        shown=False,
-    )
-    alone: int = metric(
-        "points with nobody in their frame",
-        lambda s: s.n_truth + s.n_pred - s.with_nearest_truth - s.with_nearest_pred,
-        format="d",
-        better="lower",
-        interval=False,
-        shown=False,
-    )
-    whole_set: float | None = metric("RMSMD whole set", unit="nm", better="lower")
-    whole_set_truth_to_pred: float | None = metric(
-        "RMSMD whole set, truth to pred", unit="nm", better="lower", shown=False
-    )
-    whole_set_pred_to_truth: float | None = metric(
-        "RMSMD whole set, pred to truth", unit="nm", better="lower", shown=False
-    )
+    alone: int = count("points with nobody in their frame", _alone, better="lower", shown=False)
+    whole_set: float | None = error("RMSMD whole set")
+    whole_set_truth_to_pred: float | None = error("RMSMD whole set, truth to pred", shown=False)
+    whole_set_pred_to_truth: float | None = error("RMSMD whole set, pred to truth", shown=False)
 
 
 def rmsmd_whole_set(truth: Localizations, pred: Localizations, *, dim: int, threads: int = 1) -> dict[str, Measure]:
