@@ -66,6 +66,7 @@ def scene(seed: int = 0, frames: int = 8, per_frame: int = 12, three_d: bool = T
     for axis, name in enumerate("xyz"):
         span = (-600, 600) if name == "z" else (0, 6400)
         pred[name] = np.r_[truth[name][found] + error[:, axis], rng.uniform(*span, extra)]
+    pred["uncertainty"] = np.linspace(15, 35, k + extra)
     if not three_d:
         del truth["z"], pred["z"]
     return fm.Localizations.from_table(truth), fm.Localizations.from_table(pred)

@@ -44,6 +44,9 @@ _OTHERS = (
     "  GOSPA      {gospa.value} nm (p {gospa.p}, c {gospa.c} nm)   OSPA {ospa.value} nm   "
     "photons r {challenge.photon_correlation}",
 )
+_CALIBRATION = (
+    "  claims     error / claimed uncertainty {calibration.xy} (1 is honest; x {calibration.x}, y {calibration.y})"
+)
 _IMAGES = "  images     SNR {images.snr_xy} dB  FRC {images.frc_xy} nm (xy)"
 _FRAMES = (
     "  frames     mean of the Flat Metric {flat_metric.frame_mean} nm  "
@@ -182,6 +185,8 @@ def score_text(score: Score, intervals: Intervals | None = None) -> str:
         lines += map(fill, _IN_3D)
     lines.append(fill(_MOLECULES if score.molecules.tp is not None else "  molecules  {molecules.tp}"))
     lines += map(fill, _OTHERS)
+    if score.calibration.xy is not None:
+        lines.append(fill(_CALIBRATION))
     if score.images is not None:
         lines.append(fill(_IMAGES))
     if flat.gap is not None:

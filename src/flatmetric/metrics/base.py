@@ -73,6 +73,11 @@ class Sums:
     frames: FloatArray
     lower_bound: FloatArray  # of the Flat Metric
     frames_without_truth: FloatArray
+    claims: FloatArray  # matched pairs whose detection claims an uncertainty; their errors over it, and squares
+    claimed_x: FloatArray
+    claimed_y: FloatArray
+    claimed_square_x: FloatArray
+    claimed_square_y: FloatArray
     settings: Settings
 
     @classmethod

@@ -13,16 +13,19 @@ from flatmetric._arrays import BoolArray, FloatArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MatchedRows:
-    """Matched pairs: (k, 3) errors pred minus truth in nm, and the photons of both rows, None if unknown."""
+    """Matched pairs: (k, 3) errors pred minus truth in nm, the photons of both rows, and the precision in nm that the
+    detection claims; None if unknown.
+    """
 
     errors: FloatArray
     truth_photons: FloatArray | None = None
     pred_photons: FloatArray | None = None
+    uncertainty: FloatArray | None = None
 
     def select(self, rows: BoolArray) -> MatchedRows:
         """Some of the pairs."""
-        photons = [None if column is None else column[rows] for column in (self.truth_photons, self.pred_photons)]
-        return MatchedRows(self.errors[rows], *photons)
+        others = (self.truth_photons, self.pred_photons, self.uncertainty)
+        return MatchedRows(self.errors[rows], *(None if column is None else column[rows] for column in others))
 
 
 def match_quantities(rows: MatchedRows) -> Iterator[tuple[str, tuple[FloatArray, ...]]]:
@@ -39,6 +42,13 @@ def match_quantities(rows: MatchedRows) -> Iterator[tuple[str, tuple[FloatArray,
         yield "photons_truth_square", (a, a)
         yield "photons_pred_square", (b, b)
         yield "photons_product", (a, b)
+    if rows.uncertainty is not None:
+        claim = np.where(rows.uncertainty > 0, rows.uncertainty, np.inf)  # none, or not a number: counts for nothing
+        yield "claims", (np.isfinite(claim).astype(np.float64),)
+        for axis, name in enumerate("xy"):
+            ratio = rows.errors[:, axis] / claim
+            yield f"claimed_{name}", (ratio,)
+            yield f"claimed_square_{name}", (ratio, ratio)
 
 
 def sum_matches(rows: MatchedRows) -> dict[str, Any]:

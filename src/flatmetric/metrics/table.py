@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from flatmetric.metrics.base import Metric, metrics_of
+from flatmetric.metrics.calibration import Calibration
 from flatmetric.metrics.flat import FlatScore
 from flatmetric.metrics.gospa import Gospa, Ospa
 from flatmetric.metrics.images import ImageScore
@@ -19,6 +20,7 @@ FAMILIES: dict[str, type[Any]] = {
     "rmsmd": Rmsmd,
     "gospa": Gospa,
     "ospa": Ospa,
+    "calibration": Calibration,
     "images": ImageScore,
 }
 """The families of metrics by their part of the JSON, each a class whose fields are metrics."""
@@ -39,6 +41,7 @@ LEADERBOARD: dict[str, Metric] = {
         "rmsmd_whole_set": "rmsmd.whole_set",
         "recall": "challenge.recall",
         "precision": "challenge.precision",
+        "calibration": "calibration.xy",
     }.items()
 }
 """The columns of a leaderboard, by their short names."""

@@ -95,8 +95,9 @@ def frame_sums(
 def matched_rows(matched: Matched) -> MatchedRows:
     """The pairs that count, with what the metrics need of them."""
     pairs = matched.counted
-    photons = ((matched.truth.photons, pairs.truth), (matched.pred.photons, pairs.pred))
-    return MatchedRows(matched.errors, *(None if column is None else column[rows] for column, rows in photons))
+    of_truth, of_pred = (matched.truth.photons,), (matched.pred.photons, matched.pred.uncertainty)
+    columns = [(column, pairs.truth) for column in of_truth] + [(column, pairs.pred) for column in of_pred]
+    return MatchedRows(matched.errors, *(None if column is None else column[rows] for column, rows in columns))
 
 
 def _frames(matched: Matched, flat: FlatResult | None) -> tuple[IntArray, IntArray, IntArray]:

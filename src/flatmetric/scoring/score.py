@@ -16,6 +16,7 @@ from flatmetric.localizations import Localizations
 from flatmetric.matching.matched import Matched, dimension, match_tables, select_rows
 from flatmetric.matching.protocol import Protocol
 from flatmetric.metrics.base import NO_TRUTH, Reasons, Settings, evaluate
+from flatmetric.metrics.calibration import Calibration
 from flatmetric.metrics.flat import FlatScore
 from flatmetric.metrics.gospa import Gospa, Ospa, check_order
 from flatmetric.metrics.images import ImageScore, image_score
@@ -92,6 +93,7 @@ class Score:
     rmsmd: Rmsmd
     gospa: Gospa
     ospa: Ospa
+    calibration: Calibration
     images: ImageScore | None
     reasons: Reasons
     matched: Matched
@@ -309,6 +311,7 @@ def score(
         "rmsmd": evaluate(Rmsmd, sums.total, rmsmd_whole_set(*kept, dim=dim, threads=workers)),
         "gospa": evaluate(Gospa, sums.total),
         "ospa": evaluate(Ospa, sums.total),
+        "calibration": evaluate(Calibration, sums.total),
     }
     if images and protocol.fov is not None:
         # As in the challenge: within the border, but without the photon threshold.

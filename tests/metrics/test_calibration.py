@@ -1,0 +1,70 @@
+"""Claims of precision that are honest, too bold or too shy, in every output."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import flatmetric as fm
+from flatmetric.pages.score_page import Scored, score_page
+from flatmetric.statistics.bootstrap import confidence
+from flatmetric.statistics.ranking import entry_of
+from tests.scenes import run
+
+
+def claimed(times: float, n: int = 4000) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Molecules far apart, found with errors of their own; the claim is the true spread over `times`."""
+    rng = np.random.default_rng(3)
+    truth: dict[str, Any] = {"frame": np.arange(1, n + 1), "x": np.zeros(n), "y": np.zeros(n)}
+    spread = rng.uniform(5, 40, n)
+    found = {name: rng.normal(7.0, spread) for name in "xy"}  # a bias is no spread
+    return truth, truth | found | {"uncertainty": spread / times}
+
+
+@pytest.mark.parametrize("times", [0.5, 1.0, 2.0])
+def test_the_ratio_is_how_much_too_bold_the_claim_is(times: float) -> None:
+    truth, pred = claimed(times)
+    errors, claim = np.stack([pred["x"], pred["y"]]), pred["uncertainty"]
+    score = fm.score(truth, pred)
+    assert score.calibration.claims == 4000
+    assert (score.calibration.x, score.calibration.y) == pytest.approx(tuple((errors / claim).std(axis=1)))
+    assert score.calibration.xy == pytest.approx((errors / claim).std())
+    assert score.calibration.xy == pytest.approx(times, rel=0.15)
+    interval = confidence(score).intervals["calibration.xy"]
+    assert interval is not None and interval[0] < (score.calibration.xy or 0.0) < interval[1]
+
+
+def test_rows_without_a_claim_count_for_nothing() -> None:
+    truth, pred = claimed(1.0, 6)
+    pred["uncertainty"] = np.array([10.0, np.nan, 0.0, -5.0, 20.0, np.inf])
+    rows = np.array([0, 4])
+    expected = (np.asarray(pred["x"])[rows] / [10.0, 20.0]).std()
+    score = fm.score(truth, pred)
+    assert score.calibration.claims == 2 and score.calibration.x == pytest.approx(expected)
+    pred["uncertainty"] = np.array([10.0] + [np.nan] * 5)
+    assert fm.score(truth, pred).calibration.xy is None
+    reason = fm.score(truth, truth).undefined()["calibration.xy"]
+    assert reason == "fewer than two matched detections claim an uncertainty"
+
+
+def test_every_output_has_it(tmp_path: Path) -> None:
+    truth, pred = claimed(2.0, 50)
+    (tmp_path / "d" / "results").mkdir(parents=True)
+    files = [tmp_path / "d" / "truth.csv", tmp_path / "d" / "results" / "bold.csv"]
+    for path, columns in zip(files, (truth, pred), strict=True):
+        pd.DataFrame(columns).to_csv(path, index=False)
+    score = fm.score(truth, pred)
+    shown = f"{score.calibration.xy:.3f}"
+    assert f"error / claimed uncertainty {shown} (1 is honest" in run("score", *files).stdout
+    values = json.loads(run("score", *files, "--json", "-").stdout)["calibration"]
+    assert values["xy"] == pytest.approx(score.calibration.xy) and values["claims"] == 50
+    assert "calibration.xy" in run("score", *files, "--csv", "-").stdout
+    assert f">{shown}<" in score_page(Scored("bold", score), "flatmetric score")
+    assert entry_of("d", "bold", score).metrics["calibration"] == score.calibration.xy
+    run("leaderboard", tmp_path, "--out", tmp_path / "board")
+    assert "calibration" in (tmp_path / "board" / "leaderboard.csv").read_text()
