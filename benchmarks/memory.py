@@ -8,7 +8,7 @@ from pathlib import Path
 
 import flatmetric as fm
 from benchmarks import files, problems
-from benchmarks.problems import Problem
+from tests.problems import Problem
 
 
 def solve(problem: Problem) -> None:

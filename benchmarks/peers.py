@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,14 +11,13 @@ import numpy as np
 import ot
 from ortools.graph.python import min_cost_flow
 from scipy.optimize import linear_sum_assignment
-from scipy.sparse import coo_matrix
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 from stonesoup.metricgenerator.ospametric import GOSPAMetric
-from stonesoup.types.state import State
 
 import flatmetric as fm
-from benchmarks.problems import Array, Problem
+from tests.oracles import pot_graph, pot_value, stone_soup_states
+from tests.problems import Array, Problem
 
 Answer = tuple[float, float]
 
@@ -99,12 +97,9 @@ def highs_lp(frame: Problem, clock: Clock) -> float:
 
 @over_frames
 def stone_soup(frame: Problem, clock: Clock) -> float:
-    when = datetime.datetime(2020, 1, 1)
-    truth, pred = (
-        np.array([State(row, timestamp=when) for row in points], dtype=object) for points in (frame.truth, frame.pred)
-    )
+    states = stone_soup_states(frame.pred), stone_soup_states(frame.truth)
     with clock.running():
-        single, _ = GOSPAMetric(p=1, c=2 * frame.lam).compute_gospa_metric(pred, truth)
+        single, _ = GOSPAMetric(p=1, c=2 * frame.lam).compute_gospa_metric(*states)
     return float(single.value["distance"])
 
 
@@ -141,21 +136,12 @@ def or_tools(problem: Problem) -> Answer:
 
 def pot_sparse(problem: Problem) -> Answer:
     """POT's sparse EMD for weights: the solve alone, without listing the pairs."""
-    assert problem.truth_weights is not None and problem.pred_weights is not None
     pairs, _ = list_pairs(problem)
-    n, m = len(problem.truth), len(problem.pred)
-    a, b = problem.truth_weights, problem.pred_weights
-    rows = np.concatenate([pairs["i"], np.arange(n), np.full(m, n), [n]])
-    columns = np.concatenate([pairs["j"], np.full(n, m), np.arange(m), [m]])
-    # A stored zero is no arc there: every cost is lifted by one unit and the total mass taken off again.
-    costs = np.concatenate([pairs["v"] / problem.lam, np.ones(n + m), [0.0]]) + 1.0
-    mass = a.sum() + b.sum()
-    graph = coo_matrix((costs, (rows, columns)), shape=(n + 1, m + 1))
-    supply, demand = np.append(a, b.sum()) / mass, np.append(b, a.sum()) / mass
+    graph = pot_graph(problem, pairs["i"], pairs["j"], pairs["v"])
     clock = Clock()
     with clock.running():
-        value: Any = ot.emd2(supply, demand, graph, numItermax=100_000_000)
-    return (float(value) - 1.0) * mass * problem.lam, clock.seconds
+        total: Any = ot.emd2(*graph, numItermax=100_000_000)
+    return pot_value(problem, float(total)), clock.seconds
 
 
 def distances(problem: Problem) -> Array:

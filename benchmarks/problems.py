@@ -3,59 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from tests.problems import Array, Problem
 
 DATA = Path(os.environ.get("FLATMETRIC_DATA", Path(__file__).parent.parent.parent / "shared" / "data"))
-
-
-@dataclass(frozen=True)
-class Problem:
-    truth: Array
-    pred: Array
-    lam: float
-    truth_frames: Ints | None = None
-    pred_frames: Ints | None = None
-    truth_weights: Array | None = None
-    pred_weights: Array | None = None
-
-    @property
-    def size(self) -> str:
-        points = f"{len(self.truth)} x {len(self.pred)}"
-        if self.truth_frames is None or self.pred_frames is None:
-            return points
-        return f"{points}, {len(np.union1d(self.truth_frames, self.pred_frames))} frames"
-
-    def frames(self, most: int | None = None) -> list[Problem]:
-        """The problem of each frame, or of `most` of them, evenly chosen."""
-        assert self.truth_frames is not None and self.pred_frames is not None
-        numbers = np.union1d(self.truth_frames, self.pred_frames)
-        if most is not None and most < len(numbers):
-            numbers = numbers[np.linspace(0, len(numbers) - 1, most).astype(int)]
-        truth_order, pred_order = (
-            np.argsort(self.truth_frames, kind="stable"),
-            np.argsort(self.pred_frames, kind="stable"),
-        )
-        truth_sorted, pred_sorted = self.truth_frames[truth_order], self.pred_frames[pred_order]
-
-        def part(points: Array, order: Ints, sorted_frames: Ints, number: int) -> Array:
-            low, high = np.searchsorted(sorted_frames, [number, number + 1])
-            return points[order[low:high]]
-
-        return [
-            Problem(
-                part(self.truth, truth_order, truth_sorted, number),
-                part(self.pred, pred_order, pred_sorted, number),
-                self.lam,
-            )
-            for number in numbers
-        ]
 
 
 def in_disk(rng: np.random.Generator, n: int, radius: float) -> Array:
@@ -71,8 +25,8 @@ def stack(frames: list[tuple[Array, Array]], lam: float) -> Problem:
         np.concatenate(truth),
         np.concatenate(pred),
         lam,
-        np.repeat(number, [len(t) for t in truth]),
-        np.repeat(number, [len(p) for p in pred]),
+        truth_frames=np.repeat(number, [len(t) for t in truth]),
+        pred_frames=np.repeat(number, [len(p) for p in pred]),
     )
 
 
@@ -109,8 +63,8 @@ def bundled_tubes(program: str) -> Problem | None:
         np.ascontiguousarray(truth[:, 1:3]),
         np.ascontiguousarray(pred[:, 1:3]),
         125.0,
-        truth[:, 0].astype(np.int64),
-        pred[:, 0].astype(np.int64),
+        truth_frames=truth[:, 0].astype(np.int64),
+        pred_frames=pred[:, 0].astype(np.int64),
     )
 
 

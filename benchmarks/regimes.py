@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks import files, peers, problems
 from benchmarks.peers import Answer
-from benchmarks.problems import Problem
+from tests.problems import Problem
 
 
 @dataclass(frozen=True)
@@ -203,6 +203,40 @@ def scoring() -> Iterator[Row]:
     yield Row("score", "the whole command, by rows", size, seconds, "DECODE's evaluation, scaled", decode, 50)
 
 
+def importing() -> Iterator[Row]:
+    """All public names, loaded in a process that has numpy, against loading numpy."""
+    files.compile_modules()
+    seconds = files.import_seconds("import numpy", "from flatmetric import *")
+    yield Row(
+        "import", "all public names", "", seconds, "numpy", files.import_seconds("", "import numpy"), 1.5, at_most=True
+    )
+
+
+def bootstrap() -> Iterator[Row]:
+    """Intervals of all metrics against summing resampled frames with numpy, ten resamples scaled to all."""
+    ours, theirs, size = files.bootstrap_seconds()
+    yield Row("bootstrap", "2000 resamples of every metric", size, ours, "numpy, resample by resample", theirs, 5)
+
+
+def simulation() -> Iterator[Row]:
+    """A data set of the challenge, 500 frames scaled to 20 000, against numpy drawing the camera's noise alone."""
+    ours, theirs = files.simulate_seconds()
+    yield Row("simulate", "MT1.N1.LD", "20 000 frames", ours, "numpy: noise alone", theirs, 10, at_most=True)
+
+
+def paper() -> Iterator[Row]:
+    """The surfaces of Figure 1 against the dense linear program, timed on a sample."""
+    from flatmetric.paper.surfaces import Settings, dense_lp_seconds, surfaces
+
+    settings = Settings()
+    seconds = dense_lp_seconds(settings)
+    assert seconds is not None
+    size = f"{settings.problems} problems"
+    yield Row(
+        "paper", "surfaces of Figure 1", size, surfaces(settings).solve_seconds, "dense LP (HiGHS)", seconds, 2000
+    )
+
+
 def growth() -> Iterator[Row]:
     """Seconds against the number of points; the exponent is fitted in logarithms and shown as the last row of each."""
     makers: dict[str, Callable[[int], Problem]] = {"D": partial(problems.pooled, per_um2=500), "H": problems.filaments}
@@ -249,6 +283,10 @@ REGIMES: dict[str, Callable[[], Iterator[Row]]] = {
     "K": regime_k,
     "read": reading,
     "score": scoring,
+    "import": importing,
+    "bootstrap": bootstrap,
+    "simulate": simulation,
+    "paper": paper,
     "growth": growth,
     "worst": worst,
 }

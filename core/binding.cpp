@@ -19,7 +19,6 @@
 #include "frames/matching.hpp"
 #include "frames/nearest.hpp"
 #include "frames/solve.hpp"
-#include "support/buffer_pool.hpp"
 #include "support/gather.hpp"
 #include "support/magnitude.hpp"
 #include "text/number_table.hpp"
@@ -300,7 +299,7 @@ NB_MODULE(_core, m) {
         .def_ro("truth", &MatchColumns::truth)
         .def_ro("pred", &MatchColumns::pred)
         .def_ro("distance", &MatchColumns::distance);
-    nb::class_<CurveColumns>(m, "Curve", "The Flat Metric for every lam: its slope at 0, breakpoints in no order, and changes of slope.")
+    nb::class_<CurveColumns>(m, "Curve", "The Flat Metric for every lam: its slope at 0, unordered breakpoints, and changes of slope.")
         .def_ro("slope_at_zero", &CurveColumns::slope_at_zero)
         .def_ro("breakpoint", &CurveColumns::breakpoint)
         .def_ro("change", &CurveColumns::change);
@@ -320,7 +319,6 @@ NB_MODULE(_core, m) {
         "all_within",
         [](const Coords& numbers, double limit) { return all_within(numbers.data(), numbers.size(), limit); },
         nb::arg("numbers"), nb::arg("limit"), "Whether all numbers are finite and at most `limit` in size.");
-    m.def("keep_freed_memory", &keep_freed_memory, "Keep freed memory for the next array: for a process that does one task.");
     m.def("solve", &solve, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_mass").none(), nb::arg("pred_mass").none(),
           nb::arg("truth_frame").none(), nb::arg("pred_frame").none(), nb::arg("lam"), nb::arg("divisor"), nb::arg("method"), nb::arg("threads"),
           "The Flat Metric of every frame, for masses as given (None: 1 each); all costs are divided by `divisor`.");
@@ -352,7 +350,7 @@ NB_MODULE(_core, m) {
         .def_ro("kind", &Fault::kind)
         .def_ro("line", &Fault::line)
         .def_ro("column", &Fault::column)
-        // Text of any encoding: what was meant is not known here.
+        // Bytes, since the encoding is not known here.
         .def_prop_ro("cell", [](const Fault& fault) { return nb::bytes(fault.cell.data(), fault.cell.size()); });
     nb::class_<NumberTable>(m, "NumberTable", "Reads columns of numbers out of delimited text that arrives in pieces.")
         .def(nb::new_(&number_table), nb::kw_only(), nb::arg("delimiter"), nb::arg("columns"), nb::arg("cells_per_row"),

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from flatmetric.formats.write import write
-from flatmetric.localizers.registry import localize, participant
+from flatmetric.localizers.registry import StackCamera, localize_stack, participant
 from flatmetric.simulation.datasets import Dataset
 from flatmetric.simulation.movie import images, molecules
 from flatmetric.stacks import open_stack, write_stack
@@ -40,14 +40,9 @@ def main() -> None:
             pixel_size=DATASET.pixel_size,
         )
         for name, method in PROGRAMS.items():
-            found = localize(
-                open_stack(stack),
-                participant(method),
-                pixel_size=DATASET.pixel_size,
-                offset=camera.offset,
-                photons_per_count=camera.photons_per_count,
-            )
-            write(found, DATA / f"demo_{name}.csv", "thunderstorm")
+            known = StackCamera(DATASET.pixel_size, camera.offset, camera.photons_per_count)
+            result = localize_stack(open_stack(stack), participant(method), known)
+            write(result, DATA / f"demo_{name}.csv", "thunderstorm")
 
 
 if __name__ == "__main__":

@@ -44,32 +44,47 @@ def assignment(problem: Problem) -> float:
     return float(cost[i, j].sum() + problem.lam * abs(n - m)) / n
 
 
-def pot_with_virtual_node(problem: Problem) -> float:
-    """POT's sparse EMD: a virtual node on each side takes what stays, at lam; the two exchange the rest for nothing."""
+def pot_graph(problem: Problem, i: Any, j: Any, distance: Any) -> tuple[Any, Any, Any]:
+    """Supply, demand and costs of POT's sparse EMD, scaled to lam 1 and total mass 1, for the pairs (i, j) in reach.
+
+    A virtual node on each side takes what stays, at lam; the two exchange the rest for nothing. POT reads a stored zero
+    as no arc at all, so every cost is lifted by one.
+    """
     a, b = problem.masses
-    n, m = len(a), len(b)
-    mass = float(a.sum() + b.sum())
-    if mass == 0:
-        return 0.0
-    i, j = np.nonzero(problem.distances < 2 * problem.lam)
+    n, m, mass = len(a), len(b), float(a.sum() + b.sum())
     rows = np.concatenate([i, np.arange(n), np.full(m, n), [n]])
     columns = np.concatenate([j, np.full(n, m), np.arange(m), [m]])
-    lengths = np.concatenate([problem.distances[i, j] / problem.lam, np.ones(n + m), [0.0]])
-    # POT reads a stored zero as no arc at all: lift every cost by one, then take the total mass off again.
+    lengths = np.concatenate([distance / problem.lam, np.ones(n + m), [0.0]])
     cost = coo_matrix((lengths + 1.0, (rows, columns)), shape=(n + 1, m + 1))
-    supply = np.append(a, b.sum()) / mass
-    demand = np.append(b, a.sum()) / mass
+    return np.append(a, b.sum()) / mass, np.append(b, a.sum()) / mass, cost
+
+
+def pot_value(problem: Problem, total: float) -> float:
+    """What POT's total means: without the lift, in the units of the problem."""
+    a, b = problem.masses
+    return (total - 1.0) * float(a.sum() + b.sum()) * problem.lam
+
+
+def pot_with_virtual_node(problem: Problem) -> float:
+    """POT's sparse EMD."""
+    if sum(mass.sum() for mass in problem.masses) == 0:
+        return 0.0
+    i, j = np.nonzero(problem.distances < 2 * problem.lam)
+    graph = pot_graph(problem, i, j, problem.distances[i, j])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        total: Any = ot.emd2(supply, demand, cost, numItermax=10_000_000)
-    return (float(total) - 1.0) * mass * problem.lam
+        total: Any = ot.emd2(*graph, numItermax=10_000_000)
+    return pot_value(problem, float(total))
+
+
+def stone_soup_states(points: Any) -> Any:
+    """Points as Stone Soup's states."""
+    when = datetime.datetime(2020, 1, 1)
+    return np.array([State(row, timestamp=when) for row in points], dtype=object)
 
 
 def stone_soup_gospa(problem: Problem) -> float:
     """Unit weights: GOSPA with p = 1, alpha = 2, c = 2 lam, divided by the number of true points."""
-    when = datetime.datetime(2020, 1, 1)
-    metric = GOSPAMetric(p=1, c=2 * problem.lam)
-    truth = np.array([State(row, timestamp=when) for row in problem.truth], dtype=object)
-    pred = np.array([State(row, timestamp=when) for row in problem.pred], dtype=object)
-    single, _ = metric.compute_gospa_metric(pred, truth)
+    states = stone_soup_states(problem.pred), stone_soup_states(problem.truth)
+    single, _ = GOSPAMetric(p=1, c=2 * problem.lam).compute_gospa_metric(*states)
     return float(single.value["distance"]) / len(problem.truth)

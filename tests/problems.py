@@ -1,4 +1,4 @@
-"""Random problems from every regime that the solver must answer exactly."""
+"""A problem for solvers, and random ones from every regime that ours must answer exactly."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,8 @@ class Problem:
     lam: float
     truth_weights: Array | None = None
     pred_weights: Array | None = None
+    truth_frames: Ints | None = None
+    pred_frames: Ints | None = None
 
     @property
     def masses(self) -> tuple[Array, Array]:
@@ -40,6 +43,38 @@ class Problem:
         mean_mass = float(a.sum() + b.sum()) / max(1, len(a) + len(b))
         lam = self.lam if math.isfinite(self.lam) else float(self.distances.max(initial=0.0))
         return lam * mean_mass
+
+    @property
+    def size(self) -> str:
+        points = f"{len(self.truth)} x {len(self.pred)}"
+        if self.truth_frames is None or self.pred_frames is None:
+            return points
+        return f"{points}, {len(np.union1d(self.truth_frames, self.pred_frames))} frames"
+
+    def frames(self, most: int | None = None) -> list[Problem]:
+        """The problem of each frame, or of `most` of them, evenly chosen."""
+        assert self.truth_frames is not None and self.pred_frames is not None
+        numbers = np.union1d(self.truth_frames, self.pred_frames)
+        if most is not None and most < len(numbers):
+            numbers = numbers[np.linspace(0, len(numbers) - 1, most).astype(int)]
+        truth_order, pred_order = (
+            np.argsort(self.truth_frames, kind="stable"),
+            np.argsort(self.pred_frames, kind="stable"),
+        )
+        truth_sorted, pred_sorted = self.truth_frames[truth_order], self.pred_frames[pred_order]
+
+        def part(points: Array, order: Ints, sorted_frames: Ints, number: int) -> Array:
+            low, high = np.searchsorted(sorted_frames, [number, number + 1])
+            return points[order[low:high]]
+
+        return [
+            Problem(
+                part(self.truth, truth_order, truth_sorted, number),
+                part(self.pred, pred_order, pred_sorted, number),
+                self.lam,
+            )
+            for number in numbers
+        ]
 
 
 def uniform(rng: np.random.Generator, n: int, m: int) -> tuple[Array, Array]:

@@ -14,17 +14,17 @@ namespace {
 
 constexpr std::size_t kFramesAtATime = 16;
 constexpr std::size_t kPairsWorthATree = std::size_t{1} << 16;
-constexpr double kFirstLam = 0x1p-40;  // of the largest: what is nearer than twice that is as good as at one place
+constexpr double kFirstLam = 0x1p-40;  // relative to lam_max: points closer than twice this count as coincident
 constexpr double kRounding = 1e-12;    // relative; lines that differ by less are one
 
-// The cost of one plan for every lam: it moves what it moves, and pays lam for the rest.
+// The cost of one plan as a function of lam: a fixed cost of moving, plus lam for each unit of mass left.
 struct Line {
     double displaced;
     double left;  // mass
     double at(double lam) const { return displaced + left * lam; }
 };
 
-// Who is connected with whom by pairs within reach.
+// Connected components of the points, linked by pairs within reach.
 class Groups {
 public:
     void reset(Index n) {
@@ -52,12 +52,12 @@ public:
 
     void follow(const Cloud& truth, const Cloud& pred, const Frame& frame, Curve& curve, Interrupt& interrupt) {
         const auto true_points = truth.points<D>(dim_, frame.truth_begin, frame.truth_end);
-        const auto found_points = pred.points<D>(dim_, frame.pred_begin, frame.pred_end);
+        const auto pred_points = pred.points<D>(dim_, frame.pred_begin, frame.pred_end);
         const double* const true_mass = truth.mass ? truth.mass + frame.truth_begin : nullptr;
-        const double* const found_mass = pred.mass ? pred.mass + frame.pred_begin : nullptr;
-        connect(true_points, found_points, interrupt);
+        const double* const pred_mass = pred.mass ? pred.mass + frame.pred_begin : nullptr;
+        connect(true_points, pred_points, interrupt);
         const Index n = true_points.n;
-        order_.resize(n + found_points.n);
+        order_.resize(n + pred_points.n);
         std::iota(order_.begin(), order_.end(), 0);
         std::stable_sort(order_.begin(), order_.end(), [&](Index a, Index b) { return root_[a] < root_[b]; });
         for (std::size_t begin = 0, end = 0; begin < order_.size(); begin = end) {
@@ -68,7 +68,7 @@ public:
                 if (i < n) {
                     sides_[0].add(true_points[i], dim_, true_mass ? true_mass[i] : 1.0);
                 } else {
-                    sides_[1].add(found_points[i - n], dim_, found_mass ? found_mass[i - n] : 1.0);
+                    sides_[1].add(pred_points[i - n], dim_, pred_mass ? pred_mass[i - n] : 1.0);
                 }
             }
             follow_group(curve, truth.mass != nullptr, interrupt);
@@ -127,8 +127,8 @@ private:
         between(start, first, solve(lam_max_, interrupt), lam_max_, curve, interrupt);
     }
 
-    // The lower envelope of all plans' lines from one lam to another, whose lines are known: where these two meet, either
-    // nothing is lower and that is the only breakpoint, or a new line parts the problem in two.
+    // The lower envelope of all plans' lines between two lams whose optimal lines are known: where these two meet, either
+    // nothing is lower and that is the only breakpoint, or a new line splits the range in two.
     void between(Line left, double left_lam, Line right, double right_lam, Curve& curve, Interrupt& interrupt) {
         if (!(left.left - right.left > kRounding * std::abs(left.left))) return;
         const double meeting = std::clamp((right.displaced - left.displaced) / (left.left - right.left), left_lam, right_lam);
@@ -177,16 +177,16 @@ Curve follow(const Cloud& truth, const Cloud& pred, int dim, double lam_max, int
     const Ordered ordered_truth(truth, dim);
     const Ordered ordered_pred(pred, dim);
     const std::vector<Frame> frames = list_frames(ordered_truth, ordered_pred);
-    std::vector<Curve> found((frames.size() + kFramesAtATime - 1) / kFramesAtATime);
-    parallel_for(found.size(), threads, should_stop, [&](std::size_t run, int, Interrupt& interrupt) {
+    std::vector<Curve> curves((frames.size() + kFramesAtATime - 1) / kFramesAtATime);
+    parallel_for(curves.size(), threads, should_stop, [&](std::size_t run, int, Interrupt& interrupt) {
         Follower<D> follower(dim, lam_max);
         const std::size_t end = std::min(frames.size(), (run + 1) * kFramesAtATime);
         for (std::size_t k = run * kFramesAtATime; k < end; ++k) {
-            follower.follow(ordered_truth.cloud, ordered_pred.cloud, frames[k], found[run], interrupt);
+            follower.follow(ordered_truth.cloud, ordered_pred.cloud, frames[k], curves[run], interrupt);
         }
     });
     Curve curve;
-    for (const Curve& part : found) {
+    for (const Curve& part : curves) {
         curve.slope_at_zero += part.slope_at_zero;
         curve.breakpoint.insert(curve.breakpoint.end(), part.breakpoint.begin(), part.breakpoint.end());
         curve.change.insert(curve.change.end(), part.change.begin(), part.change.end());

@@ -31,7 +31,7 @@ bool nearer(const Candidate& a, const Candidate& b) {
     return a.truth != b.truth ? a.truth < b.truth : a.pred < b.pred;
 }
 
-// A cost to be compared first by the number of points left alone at an infinite price, then by length.
+// A cost to be compared first by the number of points left unmatched at an infinite price, then by length.
 struct Cost {
     std::int64_t left;
     double length;
@@ -40,14 +40,14 @@ Cost operator+(Cost a, Cost b) { return {a.left + b.left, a.length + b.length}; 
 Cost operator-(Cost a, Cost b) { return {a.left - b.left, a.length - b.length}; }
 bool operator<(Cost a, Cost b) { return a.left != b.left ? a.left < b.left : a.length < b.length; }
 
-// Works on one frame at a time and keeps its memory.
+// Matches one frame at a time and reuses its buffers.
 template <int D>
 class FrameMatcher {
 public:
     FrameMatcher(Gate gate, MatchRule rule)
         : gate_(gate), reach_(gate.lateral * (1 + 1e-9)), squared_reach_(reach_ * reach_), rule_(rule) {}
 
-    // The rows of one frame; answers with pairs in order of truth.
+    // Matches the rows of one frame; returns pairs in order of truth.
     const std::vector<Candidate>& match(Points<D> truth, Points<D> pred, Interrupt& interrupt) {
         matched_.clear();
         if (truth.n == 0 || pred.n == 0) return matched_;
@@ -75,7 +75,7 @@ private:
         candidates_.push_back({std::sqrt(squared), i, j});
     }
 
-    // The searches reach a little further than the gate, which `consider` then applies to the last bit.
+    // The searches reach slightly beyond the gate, which `consider` then applies exactly.
     void list_candidates(Points<D> truth, Points<D> pred, Interrupt& interrupt) {
         candidates_.clear();
         const std::size_t pairs = static_cast<std::size_t>(truth.n) * static_cast<std::size_t>(pred.n);
@@ -103,7 +103,7 @@ private:
         }
     }
 
-    // Pairs that nobody else wants need no order.
+    // Uncontested pairs need no sorting.
     void take_nearest_first(Index n, Index m) {
         truth_wanted_.assign(n, 0);
         pred_wanted_.assign(m, 0);
@@ -124,15 +124,15 @@ private:
         for (const Candidate& candidate : contested_) {
             if (taken_by_[candidate.truth].pred != kNone || pred_wanted_[candidate.pred] == 0) continue;
             taken_by_[candidate.truth] = candidate;
-            pred_wanted_[candidate.pred] = 0;  // nobody's any more
+            pred_wanted_[candidate.pred] = 0;  // taken
         }
         for (const Candidate& candidate : taken_by_) {
             if (candidate.pred != kNone) matched_.push_back(candidate);
         }
     }
 
-    // Shortest augmenting paths: each true point in turn is matched to the found point that costs least after all
-    // rearrangements, or somebody on the way is left alone for the price. Node potentials keep the costs non-negative.
+    // Shortest augmenting paths: each true point in turn is matched to the predicted point that costs least after all
+    // rearrangements, or a true point on the path is left unmatched at the price. Node potentials keep the costs non-negative.
     void take_cheapest(Index n, Index m, Interrupt& interrupt) {
         std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
             return a.truth != b.truth ? a.truth < b.truth : nearer(a, b);
@@ -165,7 +165,7 @@ private:
         touched_.clear();
         settled_.clear();
         while (!queue_.empty()) queue_.pop();
-        Cost leaving{std::numeric_limits<std::int64_t>::max() / 4, 0.0};  // the cheapest way to leave somebody alone
+        Cost leaving{std::numeric_limits<std::int64_t>::max() / 4, 0.0};  // the cheapest way to leave one true point unmatched
         Index left_alone = kNone;
         Index row = start;
         Cost here{0, 0.0};
@@ -219,7 +219,7 @@ private:
         }
     }
 
-    // Along the path from `start`, everybody takes the next found point; it ends in a free one, or in the row left alone.
+    // Along the path from `start`, each row takes the next predicted point; it ends at a free one, or at the row left alone.
     void rearrange(Index start, Index free, Index left_alone) {
         Index j = free;
         if (free == kNone) {
@@ -278,7 +278,7 @@ Matches match(const Cloud& truth, const Cloud& pred, Gate gate, MatchRule rule, 
     const Ordered ordered_truth(truth, D);
     const Ordered ordered_pred(pred, D);
     const std::vector<Frame> frames = list_frames(ordered_truth, ordered_pred);
-    // Each frame has room for as many pairs as it can have; then they close up.
+    // Each frame gets room for the most pairs it can have; the gaps are closed afterwards.
     std::vector<std::size_t> place(frames.size() + 1, 0);
     for (std::size_t k = 0; k < frames.size(); ++k) {
         place[k + 1] = place[k] + static_cast<std::size_t>(std::min(frames[k].truth_end - frames[k].truth_begin, frames[k].pred_end - frames[k].pred_begin));

@@ -22,9 +22,9 @@ constexpr std::size_t kPairsWorthThreads = std::size_t{1} << 18;
 constexpr Index kQueriesAtATime = 4096;
 constexpr std::size_t kRowsAtATime = 16;
 constexpr int kMostRings = 64;
-constexpr double kPerCell = 2.0;  // points aimed at
+constexpr double kPerCell = 2.0;  // intended number of points
 constexpr Index kCrowd = 64;      // points in one cell that make trees the better choice
-constexpr double kNobody = std::numeric_limits<double>::infinity();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // The sums of both sides.
 struct Squares {
@@ -32,7 +32,7 @@ struct Squares {
     double pred = 0.0;
 };
 
-// Double2 small sets, by all their pairs. Keeps its memory.
+// Two small sets, by all their pairs. Reuses its buffers.
 template <int D>
 class EveryPair {
 public:
@@ -40,9 +40,9 @@ public:
         for (int k = 0; k < D; ++k) {
             axis_[k].resize(pred.n + 1);
             for (Index j = 0; j < pred.n; ++j) axis_[k][j] = pred[j][k];
-            axis_[k][pred.n] = kNobody;
+            axis_[k][pred.n] = kInfinity;
         }
-        least_of_pred_.assign(pred.n + 1, kNobody);
+        least_of_pred_.assign(pred.n + 1, kInfinity);
         std::array<const double*, D> there;
         for (int k = 0; k < D; ++k) there[k] = axis_[k].data();
         double* const column = least_of_pred_.data();
@@ -50,7 +50,7 @@ public:
         for (Index i = 0; i < truth.n; ++i) {
             std::array<Double2, D> here;
             for (int k = 0; k < D; ++k) here[k] = broadcast(truth[i][k]);
-            Double2 row = broadcast(kNobody);
+            Double2 row = broadcast(kInfinity);
             for (Index j = 0; j < pred.n; j += 2) {
                 Double2 squared = broadcast(0.0);
                 for (int k = 0; k < D; ++k) {
@@ -71,7 +71,7 @@ private:
     std::vector<double> least_of_pred_;
 };
 
-// Double2 large sets: even ones by cells; uneven ones, and whoever is far from everybody, by trees.
+// Two large sets: by cells if evenly spread; by trees if not, and for points far from all others.
 template <int D>
 class InSpace {
 public:
@@ -89,7 +89,7 @@ public:
             ask_trees();
         } else {
             ask_cells();
-            // A few at the edge are worth a longer look, but not an index of their own.
+            // A few undecided points at the edge are worth searching more cells, but not building a tree.
             const std::size_t few = static_cast<std::size_t>(sides_[0].n + sides_[1].n) / 64;
             if (undecided_[0].size() + undecided_[1].size() <= few) look_further();
             ask_trees();
@@ -98,8 +98,8 @@ public:
     }
 
 private:
-    // What one task found of its side.
-    struct Found {
+    // The result of one task for its side.
+    struct TaskResult {
         double sum = 0.0;
         std::vector<Index> undecided;
     };
@@ -119,42 +119,42 @@ private:
         parallel_for(2, std::min(threads_, 2), should_stop_, body);
     }
 
-    // Looks at the cells around each point. Whoever they do not decide is noted.
+    // Searches the cells around each point; points whose nearest may lie further away are recorded as undecided.
     void ask_cells() {
         const std::size_t runs = (lattice_.rows() + kRowsAtATime - 1) / kRowsAtATime;
-        std::vector<Found> found(2 * runs);
-        parallel_for(found.size(), threads_, should_stop_, [&](std::size_t task, int, Interrupt&) {
+        std::vector<TaskResult> results(2 * runs);
+        parallel_for(results.size(), threads_, should_stop_, [&](std::size_t task, int, Interrupt&) {
             const int side = task < runs ? 0 : 1;
             RowOfCells row;
             const std::size_t first = (task % runs) * kRowsAtATime;
             for (std::size_t r = first; r < std::min(lattice_.rows(), first + kRowsAtATime); ++r) {
-                ask_row(cells_[side], cells_[1 - side], r, row, found[task]);
+                ask_row(cells_[side], cells_[1 - side], r, row, results[task]);
             }
         });
-        for (std::size_t task = 0; task < found.size(); ++task) {
+        for (std::size_t task = 0; task < results.size(); ++task) {
             const int side = task < runs ? 0 : 1;
-            sums_[side].add(found[task].sum);
-            undecided_[side].insert(undecided_[side].end(), found[task].undecided.begin(), found[task].undecided.end());
+            sums_[side].add(results[task].sum);
+            undecided_[side].insert(undecided_[side].end(), results[task].undecided.begin(), results[task].undecided.end());
         }
     }
 
-    // The points of one row of cells: the least squared distance of each so far, its cell in the row, and who has to look
-    // at the next row of the other side. Keeps its memory.
+    // The points of one row of cells: the least squared distance of each so far, its cell in the row, and which points
+    // have to search the next row of the other side. The buffers are reused.
     struct RowOfCells {
         std::vector<double> least;
         std::vector<Index> cell;
         std::vector<Index> looking;
     };
 
-    // All points of a row of cells look at their own row of the other side first; then, one after the other, at each row
-    // around it that may hold somebody nearer. So nothing that a point has to wait for follows upon the other.
-    void ask_row(const CellPoints<D>& mine, const CellPoints<D>& other, std::size_t number, RowOfCells& row, Found& found) const {
+    // All points of a row of cells first search their own row of the other side; then, row by row, each neighbouring row
+    // that may hold a nearer point. Consecutive searches belong to different points, so none waits for the one before.
+    void ask_row(const CellPoints<D>& mine, const CellPoints<D>& other, std::size_t number, RowOfCells& row, TaskResult& results) const {
         const Index width = lattice_.count[0];
         const std::size_t first_cell = number * static_cast<std::size_t>(width);
         const Index begin = mine.begins(first_cell)[0];
         const Index count = mine.begins(first_cell)[width] - begin;
         if (count == 0) return;
-        row.least.assign(count, kNobody);
+        row.least.assign(count, kInfinity);
         row.cell.resize(count);
         row.looking.resize(count);
         for (Index c = 0; c < width; ++c) {
@@ -187,9 +187,9 @@ private:
         const double seen = lattice_.seen(1) * lattice_.seen(1);
         for (Index i = 0; i < count; ++i) {
             if (row.least[i] <= seen) {
-                found.sum += row.least[i];
+                results.sum += row.least[i];
             } else {
-                found.undecided.push_back(begin + i);
+                results.undecided.push_back(begin + i);
             }
         }
     }
@@ -208,7 +208,7 @@ private:
 
     bool inside(int axis, Index cell) const { return cell >= 0 && cell < lattice_.count[axis]; }
 
-    // The least that the square of a distance gathers along an axis on the way from a cell to the next one, or to none.
+    // A lower bound on the squared distance along one axis from a point to the next cell; 0 for a step of 0.
     struct Gap {
         double sign;
         double wall;
@@ -223,7 +223,7 @@ private:
         return {-1.0 * step, lattice_.wall(axis, step > 0 ? cell + 1 : cell), lattice_.slack(axis)};
     }
 
-    // More and more rings of cells for the undecided.
+    // Searches more and more rings of cells for the undecided points.
     void look_further() {
         for (int side = 0; side < 2; ++side) {
             const CellPoints<D>& other = cells_[1 - side];
@@ -231,7 +231,7 @@ private:
             for (const Index i : undecided_[side]) {
                 const std::array<double, D> q = cells_[side].point(i);
                 const auto here = lattice_.place(q.data());
-                double least = kNobody;
+                double least = kInfinity;
                 double seen = 0.0;
                 for (int rings = 2; rings <= kMostRings && !(least <= seen * seen); rings *= 2) {
                     least = least_around(other, q, here, rings);
@@ -251,7 +251,7 @@ private:
         const auto from = [&](int axis) { return std::max<Index>(here[axis] - rings, 0); };
         const auto to = [&](int axis) { return std::min<Index>(here[axis] + rings, lattice_.count[axis] - 1); };
         auto at = here;
-        double least = kNobody;
+        double least = kInfinity;
         for (Index z = D == 3 ? from(D - 1) : 0; z <= (D == 3 ? to(D - 1) : 0); ++z) {
             if constexpr (D == 3) at[2] = z;
             for (Index y = from(1); y <= to(1); ++y) {
@@ -271,16 +271,16 @@ private:
             if (!undecided_[1 - side].empty()) trees[side].build(sides_[side], interrupt);
         });
         const auto runs = [&](int side) { return (undecided_[side].size() + kQueriesAtATime - 1) / kQueriesAtATime; };
-        std::vector<double> found(runs(0) + runs(1));
-        parallel_for(found.size(), threads_, should_stop_, [&](std::size_t run, int, Interrupt&) {
+        std::vector<double> results(runs(0) + runs(1));
+        parallel_for(results.size(), threads_, should_stop_, [&](std::size_t run, int, Interrupt&) {
             const int side = run < runs(0) ? 0 : 1;
             const std::size_t begin = (side == 0 ? run : run - runs(0)) * kQueriesAtATime;
             const std::size_t end = std::min(begin + kQueriesAtATime, undecided_[side].size());
             for (std::size_t i = begin; i < end; ++i) {
-                found[run] += trees[1 - side].least_squared(cells_[side].point(undecided_[side][i]).data());
+                results[run] += trees[1 - side].least_squared(cells_[side].point(undecided_[side][i]).data());
             }
         });
-        for (std::size_t run = 0; run < found.size(); ++run) sums_[run < runs(0) ? 0 : 1].add(found[run]);
+        for (std::size_t run = 0; run < results.size(); ++run) sums_[run < runs(0) ? 0 : 1].add(results[run]);
     }
 
     Points<D> sides_[2];
@@ -289,7 +289,7 @@ private:
     Lattice<D> lattice_;
     CellPoints<D> cells_[2];
     CompensatedSum sums_[2];
-    std::vector<Index> undecided_[2];  // by their place in the cells
+    std::vector<Index> undecided_[2];  // as positions in the order of the cells
 };
 
 template <int D>

@@ -34,7 +34,7 @@ struct Frame {
     Index pred_end = 0;
 };
 
-// Whether frame numbers never fall. Looks at many before it decides, without a branch between them.
+// Whether frame numbers never decrease. Compares many at a time, without a branch in between.
 inline bool in_order(const std::int64_t* frame, Index n) {
     constexpr Index kTogether = 512;
     for (Index begin = 0; begin + 1 < n; begin += kTogether) {
@@ -46,7 +46,7 @@ inline bool in_order(const std::int64_t* frame, Index n) {
     return true;
 }
 
-// A cloud with its rows in frame order. Rows that came in order are used where they are.
+// A cloud with its rows in frame order. Rows that are already in order are not copied.
 struct Ordered {
     std::vector<Index> row;  // empty: already in order
     std::vector<double> coords_store;
@@ -74,7 +74,7 @@ struct Ordered {
     std::int64_t frame(Index i) const { return row.empty() ? cloud.frame[i] : cloud.frame[row[i]]; }
     Index original(Index i) const { return row.empty() ? i : row[i]; }
 
-    // The end of the rows that have the frame of row `begin`, by steps that grow and shrink again.
+    // The end of the rows that have the frame of row `begin`, by an exponential and then a binary search.
     Index end_of_frame(Index begin) const {
         const std::int64_t number = frame(begin);
         const auto belongs = [&](Index i) { return i < cloud.n && frame(i) == number; };

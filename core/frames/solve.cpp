@@ -13,7 +13,7 @@
 namespace flatmetric {
 namespace {
 
-constexpr double kEqualMasses = 1e-12;  // relative; what the rounding of a sum of masses may reach
+constexpr double kEqualMasses = 1e-12;  // relative: a bound on the rounding error of a sum of masses
 
 template <int D>
 Measure<D> slice(const Cloud& cloud, int dim, Index begin, Index end) {
@@ -130,7 +130,7 @@ private:
         pred_.restore_order(solution_.pred_potential);
     }
 
-    // Puts the pairs into frame order, whoever solved them.
+    // Puts the pairs into frame order, whichever worker solved them.
     void gather_pairs(const std::function<bool()>& should_stop) {
         if (workers_.size() == 1) {
             solution_.pairs = std::move(workers_[0].pairs);

@@ -1,4 +1,4 @@
-// Random text through the table parser: in pieces and whole, it must come to the same, and never touch foreign memory.
+// Feeds random text to the table parser: in pieces and whole must give the same result, without reading out of bounds.
 
 #include <chrono>
 #include <cstdio>
@@ -32,7 +32,7 @@ struct Outcome {
     std::vector<NumberTable::Values> values;
 };
 
-// Each piece lies in memory of exactly its size, so that reading beyond it is seen.
+// Each piece lies in memory of exactly its size, so that a read beyond it is caught.
 Outcome parsed(const TableLayout& layout, const std::string& text, std::mt19937& rng, bool whole) {
     NumberTable table(layout);
     std::size_t at = 0;

@@ -67,7 +67,7 @@ struct Box {
             box.include_all(points);
             return box;
         }
-        Box other = box;  // two in turn: each need not wait for its own last comparison
+        Box other = box;  // two boxes in turn, so that a comparison need not wait for the last one
         Index i = 0;
         for (; i + 1 < points.n; i += 2) {
             box.include(points[i], dim);
@@ -82,7 +82,7 @@ struct Box {
     }
 };
 
-// No two points of the two boxes are further apart.
+// An upper bound on the distance between any two points in the two boxes.
 template <int D>
 double diameter_bound(const Box<D>& a, const Box<D>& b) {
     double squares = 0.0;

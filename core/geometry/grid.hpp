@@ -10,8 +10,8 @@
 
 namespace flatmetric {
 
-// Points of a small set, counted into cells along the first two axes that are no narrower than `reach`: whatever is closer
-// than that to a place lies in the cells around its own. Cheaper than any tree up to a few hundred points.
+// Points of a small set, binned into cells along the first two axes that are no narrower than `reach`: any point closer
+// than that to a position lies in its cell or those around it. Cheaper than any tree up to a few hundred points.
 template <int D>
 class Grid {
 public:
@@ -61,7 +61,7 @@ public:
     }
 
 private:
-    static constexpr double kCells = 4.0;  // at most so many for each point
+    static constexpr double kCells = 4.0;  // at most this many per point
 
     int dims() const { return D > 0 ? D : dim_; }
 
@@ -70,7 +70,7 @@ private:
         double per_length = 0.0;
         Index cells = 1;
 
-        // Of a place between low and high.
+        // The cell of an x between low and high.
         Index inner_cell(double x) const { return std::min(static_cast<Index>((x - low) * per_length), cells - 1); }
 
         // A place outside belongs to the cell at the border.

@@ -13,7 +13,7 @@
 
 namespace flatmetric {
 
-// A leaf of a tree, by number, and a distance that none of its points undercuts.
+// A leaf of a tree, by number, and a lower bound on the distance to its points.
 struct LeafAt {
     double distance;
     Index leaf;
@@ -28,8 +28,8 @@ inline bool operator<(const Neighbour& a, const Neighbour& b) {
     return a.distance != b.distance ? a.distance < b.distance : a.point < b.point;
 }
 
-// A balanced k-d tree over points that it stores in leaf order, so that near points are near in memory. Everything
-// outside speaks of points by that order; `original` leads back. Each node also carries a lower bound of a price
+// A balanced k-d tree over points that it stores in leaf order, so that near points are near in memory. Callers
+// number points in that order; `original` maps back to the input. Each node also carries a lower bound of a price
 // that the caller attaches to the points: searches for small `distance + price` skip what can't win.
 template <int D>
 class KdTree {

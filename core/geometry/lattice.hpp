@@ -84,7 +84,7 @@ struct Lattice {
     // The wall of a cell towards smaller coordinates.
     double wall(int axis, Index cell) const { return low[axis] + cell * side[axis]; }
 
-    // How far from a wall a point that belongs behind it may lie before it, by rounding.
+    // How far on the wrong side of a wall a point may lie because of rounding.
     double slack(int axis) const { return 1e-9 * side[axis]; }
 
     // Every point closer to q than this lies within `rings` rings of cells around q's own, wherever q is in its cell.
@@ -97,17 +97,17 @@ struct Lattice {
     }
 
 private:
-    static constexpr double kSmallest = 1e-150;  // lengths whose squares still are numbers
+    static constexpr double kSmallest = 1e-150;  // lengths whose squares do not underflow
 };
 
-// The points of one set in the order of their cells, a column for each coordinate. Nobody, infinitely far away, follows
-// the last point, so that points can be looked at two by two.
+// The points of one set in the order of their cells, a column for each coordinate. A sentinel at infinity follows the
+// last point, so that points can be processed in pairs.
 template <int D>
 class CellPoints {
 public:
     void build(Points<D> points, const Lattice<D>& lattice) {
         Column<std::uint32_t> cell(points.n);
-        begin_.assign(lattice.cells() + 2, 0);  // first one cell late: filling the cells moves each begin to its end
+        begin_.assign(lattice.cells() + 2, 0);  // offset by one cell at first: filling the cells moves each begin to its end
         for (Index i = 0; i < points.n; ++i) {
             cell[i] = static_cast<std::uint32_t>(lattice.number(lattice.place(points[i])));
             ++begin_[cell[i] + 2];

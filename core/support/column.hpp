@@ -11,7 +11,7 @@
 
 namespace flatmetric {
 
-// An allocator that leaves numbers unset, and takes memory that an earlier column gave back.
+// An allocator that leaves numbers uninitialized and reuses memory freed by earlier columns.
 template <class T>
 struct Unset : std::allocator<T> {
     Unset() = default;
@@ -23,9 +23,9 @@ struct Unset : std::allocator<T> {
     };
     T* allocate(std::size_t count) {
         if (count > std::numeric_limits<std::size_t>::max() / sizeof(T) / 2) throw std::bad_array_new_length();
-        return static_cast<T*>(BufferPool::shared().take(count * sizeof(T)));
+        return static_cast<T*>(BufferPool::shared().acquire(count * sizeof(T)));
     }
-    void deallocate(T* at, std::size_t count) noexcept { BufferPool::shared().give(at, count * sizeof(T)); }
+    void deallocate(T* at, std::size_t count) noexcept { BufferPool::shared().release(at, count * sizeof(T)); }
     template <class U>
     void construct(U* at) noexcept {
         ::new (static_cast<void*>(at)) U;

@@ -21,7 +21,7 @@ public:
         if ((++ticks_ & 63U) == 0) look();
     }
 
-    // A tick whose work is so large that counting would look too rarely.
+    // For a unit of work so large that counting ticks would check too rarely.
     void look() {
         if (should_stop_ && Clock::now() - last_ask_ > kAskEvery) {
             if (should_stop_()) stop_.store(true, std::memory_order_relaxed);

@@ -56,7 +56,7 @@ void parallel_for(std::size_t count, int threads, const std::function<bool()>& s
             });
         }
     } catch (const std::system_error&) {
-        // The system gives no more threads: those that run share the work.
+        // No more threads available: those already running share the work.
         const std::lock_guard<std::mutex> lock(mutex);
         --running;
     }

@@ -4,7 +4,7 @@
 
 namespace flatmetric {
 
-// Double2 numbers that are computed with at once.
+// Two numbers that are computed at once.
 #if defined(__GNUC__)
 using Double2 = double __attribute__((vector_size(16)));
 

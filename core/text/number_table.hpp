@@ -20,7 +20,7 @@ enum class CellKind {
 
 enum class FaultKind { none, ragged, empty, text, not_finite, too_large, not_whole, long_line };
 
-// The first cell that a row was refused for. Lines fed and columns count from 1; column 0 is the line as a whole.
+// The first cell for which a row was rejected. Lines fed and columns count from 1; column 0 is the line as a whole.
 struct Fault {
     FaultKind kind = FaultKind::none;
     std::int64_t line = 0;
@@ -39,7 +39,7 @@ struct TableLayout {
     int cells_per_row;
     bool ends_at_blank_line;            // what follows is a footer
     bool skip_bad_rows;
-    std::int64_t expected_rows;         // room to make at first; any number will do
+    std::int64_t expected_rows;         // initial capacity; only a hint
 };
 
 // Reads columns of numbers out of delimited text that arrives in pieces. Lines end in \n, \r\n or \r; blank lines and
@@ -60,7 +60,7 @@ public:
     const std::map<FaultKind, std::int64_t>& skipped() const { return skipped_; }
     const Fault& first_skipped() const { return first_skipped_; }
 
-    // One column for each wanted one, whole numbers or others as its kind says. To be called once, at the end.
+    // The wanted columns, as integers or doubles by their kind. Call once, at the end.
     struct Values {
         Column<double> numbers;
         Column<std::int64_t> wholes;
@@ -76,7 +76,7 @@ private:
     TableLayout layout_;
     std::vector<Values> values_;
     std::size_t rows_ = 0;
-    std::size_t room_ = 0;  // rows that the columns have place for
+    std::size_t room_ = 0;  // rows that the columns have room for
     std::string carry_;  // an unfinished line
     std::int64_t line_ = 1;
     bool after_return_ = false;  // the last piece ended in \r: a \n at the start of the next belongs to it

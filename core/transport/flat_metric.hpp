@@ -70,8 +70,8 @@ public:
                 Interrupt& interrupt) {
         if (truth.points.n == 0 || pred.points.n == 0) return solve_one_sided(truth, pred, lam, truth_potential, pred_potential);
 
-        // Beyond half the diameter every pair is worth moving and lam only prices the surplus of mass; a problem with
-        // lam cut to the diameter has the same plans, keeps its digits, and includes lam = infinity.
+        // Beyond half the diameter every pair is worth moving and lam only prices the surplus of mass; capping
+        // lam at the diameter keeps the plans, loses no digits, and covers lam = infinity.
         const Box<D> truth_box = Box<D>::around(truth.points);
         const Box<D> pred_box = Box<D>::around(pred.points);
         const double enough = diameter_bound(truth_box, pred_box);

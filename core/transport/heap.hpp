@@ -54,7 +54,7 @@ public:
     }
 
 private:
-    // Without a branch, since which of two comes first is anybody's guess.
+    // Without a branch, since which of two comes first is unpredictable.
     static bool before(const Item& a, const Item& b) {
         return static_cast<int>(a.key < b.key) | (static_cast<int>(a.key == b.key) & static_cast<int>(a.node < b.node));
     }

@@ -24,7 +24,7 @@ namespace flatmetric {
 //   0 <= p,   U <= reach,   U(x) - p(y) <= d(x, y),   with equality where mass flows,
 //   U = reach where source mass is left, p = 0 where target mass is left.
 //
-// Points are in the order of the trees, so that near points are near in memory; `original` leads back.
+// Points are in tree order, so that near points are near in memory; `original_source` and `original_target` map back.
 template <int D>
 class Instance {
 public:
@@ -76,12 +76,12 @@ public:
         prices_changed();
     }
 
-    // To be called when a price (a target's potential) went down; growing prices need no word.
+    // Call after a price (a target's potential) has gone down; increases need no call.
     void prices_changed() {
         if (has_trees_) target.tree.bound_prices([this](Index y) { return target.potential[y]; });
     }
 
-    // The nearest targets of a source, by distance: all that are closer than `horizon`. Good until the next row is listed.
+    // The nearest targets of a source, by distance: all that are closer than `horizon`. Valid until the next row is listed.
     struct Row {
         const Neighbour* begin;
         const Neighbour* end;
@@ -108,7 +108,7 @@ public:
     }
 
     // Makes the potentials feasible from the distances themselves, whatever a solver left: U(x) = min(reach, min of d + p).
-    // So the dual value is a proof. Points without mass constrain nobody and take the value that the others leave them.
+    // So the dual value is a proof. Points without mass impose no constraint and take a value that the others allow.
     void tighten_potentials() {
         prices_changed();
         for (Index x = 0; x < source.points.n; ++x) {
@@ -122,13 +122,13 @@ public:
     }
 
 private:
-    static constexpr Index kTiny = 12;           // up to here looking at everybody beats a grid
+    static constexpr Index kTiny = 12;           // up to here looking at every target beats a grid
     static constexpr Index kSmall = 512;         // up to here a grid beats a tree
     static constexpr std::size_t kPrefix = 32;  // neighbours listed at the first look at a row; the tree gives the others
 
-    static constexpr std::size_t kShared = 48;  // leaves that a leaf's sources may share; beyond, each looks for itself
+    static constexpr std::size_t kShared = 48;  // leaves that a leaf's sources may share; beyond that, each searches on its own
 
-    // While the lists of leaves hold no more than this for each point, a row that is looked at beyond its neighbours gets one.
+    // A row that is searched beyond its listed neighbours gets a list of leaves, while all lists hold at most this per point.
     static constexpr std::size_t kLeaves = 64;
 
     struct StoredRow {
@@ -160,7 +160,7 @@ private:
         const double squared_reach = reach * reach;
         std::size_t used = 0;
         for (Index x = 0; x < source.points.n; ++x) {
-            // Every candidate is written and only the near ones are kept: no branch for the processor to guess.
+            // Every candidate is written and only the near ones are kept: no branch to mispredict.
             if (entries_.size() < used + target.points.n) entries_.resize(2 * (used + target.points.n));
             Neighbour* const row = entries_.data() + used;
             Neighbour* end = row;
@@ -180,7 +180,7 @@ private:
         }
     }
 
-    // Rows of a few neighbours are the rule in small problems.
+    // Insertion sort for short rows, the usual case in small problems.
     static void sort_row(Neighbour* begin, Neighbour* end) {
         if (end - begin > 16) {
             std::sort(begin, end);
@@ -201,10 +201,10 @@ private:
         const double* q = source.points[x];
         StoredRow& stored = rows_[x];
         if (stored.leaves_count == 0 && leaves_.size() <= kLeaves * (rows_.size() + target.mass.size())) {
-            target.tree.near_leaves(q, q, reach, std::numeric_limits<std::size_t>::max(), found_leaves_);
+            target.tree.near_leaves(q, q, reach, std::numeric_limits<std::size_t>::max(), near_leaves_);
             stored.leaves_begin = leaves_.size();
-            stored.leaves_count = static_cast<std::uint32_t>(found_leaves_.size());
-            leaves_.insert(leaves_.end(), found_leaves_.begin(), found_leaves_.end());
+            stored.leaves_count = static_cast<std::uint32_t>(near_leaves_.size());
+            leaves_.insert(leaves_.end(), near_leaves_.begin(), near_leaves_.end());
         }
         if (stored.leaves_count > 0) {
             const LeafAt* begin = leaves_.data() + stored.leaves_begin;
@@ -220,8 +220,8 @@ private:
         StoredRow& stored = rows_[x];
         stored.horizon = list_nearest(x);
         stored.begin = entries_.size();
-        stored.count = static_cast<std::uint32_t>(found_.size());
-        entries_.insert(entries_.end(), found_.begin(), found_.end());
+        stored.count = static_cast<std::uint32_t>(neighbours_.size());
+        entries_.insert(entries_.end(), neighbours_.begin(), neighbours_.end());
     }
 
     // Sources of one leaf are listed one after the other, as a rule, and share the leaves of targets around them.
@@ -232,8 +232,8 @@ private:
             share_leaves_ = target.tree.near_leaves(source.tree.leaf_low(leaf), source.tree.leaf_high(leaf), reach, kShared,
                                                     shared_leaves_);
         }
-        if (!share_leaves_) return target.tree.nearest(source.points[x], reach, kPrefix, found_);
-        return target.tree.nearest(shared_leaves_, source.points[x], reach, kPrefix, found_);
+        if (!share_leaves_) return target.tree.nearest(source.points[x], reach, kPrefix, neighbours_);
+        return target.tree.nearest(shared_leaves_, source.points[x], reach, kPrefix, neighbours_);
     }
 
     // p(y) = max(0, max of U(x) - d), found as reach - min(reach, min of d + (reach - U)).
@@ -259,9 +259,9 @@ private:
     Grid<D> grid_;
     std::vector<StoredRow> rows_;
     std::vector<Neighbour> entries_;
-    std::vector<Neighbour> found_;
+    std::vector<Neighbour> neighbours_;
     std::vector<LeafAt> leaves_;
-    std::vector<LeafAt> found_leaves_;
+    std::vector<LeafAt> near_leaves_;
     Index shared_leaf_ = kNone;
     bool share_leaves_ = false;
     std::vector<LeafAt> shared_leaves_;

@@ -62,7 +62,7 @@ public:
         }
     }
 
-    // Pivots until no arc whatever can lower the cost; squared(source, target) gives the square of an arc's cost. A block of
+    // Pivots until no arc at all can lower the cost; squared(source, target) gives the square of an arc's cost. A block of
     // arcs pairs a run of sources with as many targets, so that it samples the whole problem.
     template <class Squared>
     void optimise_all(Interrupt& interrupt, const Squared& squared) {
@@ -89,7 +89,7 @@ public:
         }
     }
 
-    // Reduced costs that are not below minus this are rounding.
+    // Reduced costs above minus this are rounding error.
     double tolerance() const { return kTolerance * reach_; }
 
     double source_potential(Index x) const { return potential_[x]; }
@@ -137,7 +137,7 @@ private:
     double left(Index v) const { return nodes_[v].parent == root_ ? nodes_[v].flow : 0.0; }
     double reduced_cost(const Arc& arc) const { return arc.cost + potential_[arc.head] - potential_[arc.tail]; }
 
-    // The best arc of the first block, from where the last search ended, that holds a good one.
+    // The best arc of the first block that has an improving one, starting where the last search ended.
     Arc best_of_pool(std::size_t block) {
         Arc best{kNone, kNone, 0.0};
         double least = -tolerance();
@@ -158,7 +158,7 @@ private:
         return best;
     }
 
-    // Of the arcs from source x to target x + offset (around the end), x in [begin, end).
+    // The best of the arcs from source x to target x + offset (wrapping around), x in [begin, end).
     template <class Squared>
     Arc best_of_diagonal(Index begin, Index end, Index offset, const Squared& squared) const {
         const Index m = root_ - sources_;
@@ -185,7 +185,7 @@ private:
 
     void pivot(const Arc& entering) {
         const Index join = common_ancestor(entering.tail, entering.head);
-        // Flow goes join -> tail -> head -> join; of the arcs that block it, the last on this way leaves.
+        // Flow goes join -> tail -> head -> join; of the blocking arcs, the last along this cycle leaves.
         double step = std::numeric_limits<double>::infinity();
         Index leaving = kNone;
         bool on_tail_side = false;

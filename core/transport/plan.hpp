@@ -57,7 +57,7 @@ public:
         ++size_;
     }
 
-    // Takes `mass`, at most what the cell carries, away; an empty cell leaves the plan.
+    // Removes `mass`, at most what the cell carries; an emptied cell leaves the plan.
     void take(Index c, double mass) {
         Cell& cell = cells_[c];
         cell.mass -= mass;
@@ -73,7 +73,7 @@ public:
     // Calls visit(cell) for every cell, by target.
     template <class Visit>
     void visit(const Visit& visit) {
-        // Whether a target has a cell is anybody's guess: all are written and only those that have one are kept.
+        // No branch, since whether a target has a cell is unpredictable: all are written, only those with one are kept.
         used_.resize(first_of_target_.size() + 1);
         std::size_t used = 0;
         for (const Index first : first_of_target_) {

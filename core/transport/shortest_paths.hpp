@@ -12,8 +12,8 @@
 namespace flatmetric {
 
 // Partial transport by successive shortest paths. From each source a Dijkstra search in the reduced costs d + p - U looks for
-// the cheapest way to place its mass: at a target with room, or by having some source of the search tree leave its mass
-// behind in its stead. The potentials, raised by what the search found, stay feasible and tight on the plan.
+// the cheapest way to place its mass: at a target with room, or by having another source of the search tree leave
+// mass behind instead. Raised by the distances of the search, the potentials stay feasible and tight on the plan.
 //
 // Fast where mass finds room nearby. Where it must be carried far past others, searches grow; the work is therefore limited.
 template <int D>
@@ -58,9 +58,9 @@ private:
         double step;  // the distance from `last` to it
     };
 
-    // What the first searches of a source find at once: nobody in reach, or room at its nearest targets, one after the other,
-    // as long as it fills each of them alone, so that nobody could make way for it (a target with room has price 0). Whoever
-    // needs more than that is noted.
+    // The easy first searches of a source: no target in reach, or room at its nearest targets, one after the other, as long as
+    // it fills each of them alone, so that no other source could make way for it (a target with room has price 0). Sources that
+    // need more than that go to `unplaced_`.
     void place_at_nearest(Index x) {
         double& left = plan_->source_left[x];
         if (left == 0.0) return;
@@ -88,7 +88,7 @@ private:
         if (left > 0.0) unplaced_.push_back(x);
     }
 
-    // Kept out of line, so that what most sources need stays small.
+    // Kept out of line to keep the common path small.
     [[gnu::noinline]] End search(Index start) {
         heap_.clear();
         End end{kInfinity, kNone, kNone, 0.0};

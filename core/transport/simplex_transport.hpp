@@ -44,8 +44,8 @@ private:
     static constexpr int kPatience = 2;                  // rounds before the pool may be given up
     static constexpr double kHardlyConverging = 0.95;  // share of all possible new arcs
 
-    // The nearest targets, and those at the same place in the order of the other tree: alike clouds, wherever they lie, have
-    // alike trees.
+    // The nearest targets, and those at the same place in the order of the other tree: similar clouds, wherever they lie,
+    // have similar trees.
     void seed_pool(Instance<D>& instance) {
         const Index n = instance.source.points.n;
         const Index m = instance.target.points.n;

@@ -13,12 +13,12 @@
 
 namespace flatmetric {
 
-// Which method solves a problem. `automatic` is the rule below; the others are for proving each method by itself.
+// Which method solves a problem. `automatic` is the rule below; the others are for testing each method on its own.
 enum class Method { automatic, shortest_paths, simplex };
 
 // Exact partial transport between two weighted point sets where leaving a unit of mass on both sides costs `reach`.
 //
-// Shortest paths come first. A local problem takes them a few looks at arcs for each point; where they need more than
+// Shortest paths come first. A local problem takes a few arc visits per point; where they need more than
 // kFreeLooks + kLooks N^1.5, mass has to travel far past others, and the network simplex, whose cost depends little on
 // that, starts afresh.
 template <int D>

@@ -7,7 +7,6 @@ import numpy.typing as npt
 MAX_POINTS: int
 LARGEST: float
 
-def keep_freed_memory() -> None: ...
 def table_of(columns: list[npt.NDArray[np.float64]], threads: int) -> npt.NDArray[np.float64]: ...
 def row_differences(
     from_table: npt.NDArray[np.float64],

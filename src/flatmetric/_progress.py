@@ -1,8 +1,8 @@
-"""How long work is going to take: a callback that the library calls and the caller shows."""
+"""Progress reports: a callback through which the library tells the caller how far it has got."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how much of it is done, and how much there is."""
+"""Called with the name of the task, how much of it is done, and the total."""

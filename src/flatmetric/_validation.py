@@ -1,4 +1,4 @@
-"""Checks at the border: input becomes trusted arrays, or one sentence says what is wrong and how to fix it."""
+"""Input validation: arguments become checked arrays, or an error says what is wrong and how to fix it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def point_sets(
     pred_frames: npt.ArrayLike | None,
     axis_scale: npt.ArrayLike | None,
 ) -> tuple[PointSet, PointSet]:
-    """Check each side and both together; only the size of coordinates is left to `check_coordinates`."""
+    """Check each side, and both together; whether coordinates are in range is left to `check_coordinates`."""
     truth_coords, pred_coords = _same_dimension(_coordinates(truth, "truth"), _coordinates(pred, "pred"))
     if axis_scale is not None:
         scale = _axis_scale(axis_scale, truth_coords.shape[1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class InputError(ValueError):
-    """A file, table or option that can't be used. The command line ends with its sentence and exit code 2.
+    """A file, table or option that can't be used. The command line prints its message and exits with code 2.
 
     Examples
     --------

@@ -22,7 +22,7 @@ NUMBER_COLUMNS = ("x", "y", "z", "photons", "sigma", "uncertainty", "background"
 WHOLE_COLUMNS = ("frame", "id", "channel")
 COLUMNS = ("frame", *NUMBER_COLUMNS, "id", "channel")
 _REQUIRED = ("frame", "x", "y")
-# Programs leave these out for single molecules: a gap does not make the row a bad one.
+# Programs may leave these out for some molecules; a gap does not make the row bad.
 MAY_HAVE_GAPS = ("sigma", "uncertainty", "background")
 
 
@@ -30,8 +30,8 @@ MAY_HAVE_GAPS = ("sigma", "uncertainty", "background")
 class Provenance:
     """Where a table came from and what was done to it.
 
-    `conversions` say in order what turned the file's numbers into nm and frames from 1, `dropped` counts rows by the
-    reason they were left out, `warnings` name what had to be guessed or looks wrong.
+    `conversions` lists in order the steps that turned the file's numbers into nm and frames from 1, `dropped` counts
+    rows left out, by reason, and `warnings` lists what had to be guessed or looks wrong.
 
     Examples
     --------
@@ -111,7 +111,7 @@ class Localizations:
         table
             Has columns named frame, x, y and, if known, z, photons, sigma, uncertainty, background, id, channel.
         columns
-            Other names, as `{"x": "x [nm]"}`.
+            The table's own names where they differ, e.g. `{"x": "x [nm]"}`.
 
         Examples
         --------
@@ -124,16 +124,16 @@ class Localizations:
         wanted = dict(zip(COLUMNS, COLUMNS, strict=True)) | dict(columns or {})
         for name in wanted:
             if name not in COLUMNS:
-                raise InputError(f"columns names {name!r}, which is no column of localizations; use {_listed(COLUMNS)}")
+                raise InputError(f"columns names {name!r}, which is not a localization column; use {_listed(COLUMNS)}")
         for name in _REQUIRED:
             if wanted[name] not in names:
                 raise InputError(
-                    f"the table has no column {wanted[name]!r} but {_listed(names)}; "
+                    f"the table has no column {wanted[name]!r}, only {_listed(names)}; "
                     f"rename it, or give columns={{{name!r}: ...}}"
                 )
         for name, theirs in (columns or {}).items():
             if theirs not in names:
-                raise InputError(f"the table has no column {theirs!r} for {name} but {_listed(names)}")
+                raise InputError(f"the table has no column {theirs!r} for {name}, only {_listed(names)}")
         given: dict[str, Any] = {
             # Columns of a dict are passed on as they are, so that masks are noticed.
             name: table[theirs] if isinstance(table, Mapping) else np.asarray(table[theirs])
@@ -151,7 +151,7 @@ class Localizations:
         return f"<Localizations: {len(self)} rows, {frames}, {'2D' if self.z is None else '3D'}{source}>"
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
-        """The columns that are there, by name.
+        """The columns present, by name.
 
         Examples
         --------
@@ -179,7 +179,7 @@ class Localizations:
 
     @property
     def extent(self) -> dict[str, tuple[float, float]]:
-        """Least and largest coordinate of each axis, nm; empty without rows.
+        """Smallest and largest coordinate on each axis, nm; empty if there are no rows.
 
         Examples
         --------
@@ -190,7 +190,7 @@ class Localizations:
         return {name: (float(axis.min()), float(axis.max())) for name, axis in axes.items() if len(axis)}
 
     def select(self, rows: npt.ArrayLike) -> Localizations:
-        """The rows of a mask or an index array, as a table of their own.
+        """The rows selected by a mask or an index array, as a new table.
 
         Examples
         --------
@@ -214,7 +214,7 @@ class Localizations:
         return self
 
     def to_pandas(self) -> pd.DataFrame:
-        """The columns that are there as a pandas DataFrame, in nm and with frames from 1.
+        """The columns present as a pandas DataFrame, in nm and with frames from 1.
 
         Examples
         --------

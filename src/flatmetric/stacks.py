@@ -35,10 +35,10 @@ class Stack:
     pixel_size: float | None
 
     def blocks(self, size: int) -> Iterator[tuple[int, Image]]:
-        """Consecutive frames, at most `size` at once, as (k, height, width), with the number of the first, from 1."""
+        """Up to `size` consecutive frames at a time: the number of the first, from 1, and (k, height, width) images."""
         with ExitStack() as opened:
-            complaints = opened.enter_context(_listening())
-            pages = _pages(_open(self.path, opened), self.path, complaints)
+            errors = opened.enter_context(_collected_errors())
+            pages = _pages(_open(self.path, opened), self.path, errors)
             for first in range(0, self.frames, size):
                 block = [_image(pages[at], self) for at in range(first, min(first + size, self.frames))]
                 yield first + 1, np.stack(block)
@@ -54,9 +54,9 @@ def open_stack(path: Path) -> Stack:
     flatmetric.errors.InputError: README.md: is not a TIFF file; give a stack of 16-bit images
     """
     with ExitStack() as opened:
-        complaints = opened.enter_context(_listening())
+        errors = opened.enter_context(_collected_errors())
         file = _open(path, opened)
-        pages = _pages(file, path, complaints)
+        pages = _pages(file, path, errors)
         first = pages[0]
         if first.dtype != np.uint16 or len(first.shape) != 2:
             kind = "colour" if len(first.shape) != 2 else f"{first.dtype} numbers"
@@ -73,32 +73,32 @@ def _open(path: Path, opened: ExitStack) -> Any:
         raise InputError(f"{path}: is not a TIFF file; give a stack of 16-bit images") from error
     except OSError as error:
         raise InputError(f"{path}: can't be read, {error.strerror or error}") from error
-    except Exception as error:  # a damaged file may end the library anywhere
+    except Exception as error:  # on a damaged file the library may raise anything
         raise _damaged(path, error) from error
 
 
 @contextmanager
-def _listening() -> Iterator[list[str]]:
-    """What the library has to complain about, instead of on the terminal."""
-    said: list[str] = []
+def _collected_errors() -> Iterator[list[str]]:
+    """Collect tifffile's error messages, and keep them off the terminal."""
+    messages: list[str] = []
 
-    class Ear(logging.Handler):
+    class Collector(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             if record.levelno >= logging.ERROR:
-                said.append(record.getMessage())
+                messages.append(record.getMessage())
 
     logger = logging.getLogger("tifffile")
-    ear, before = Ear(), logger.propagate
-    logger.addHandler(ear)
+    handler, before = Collector(), logger.propagate
+    logger.addHandler(handler)
     logger.propagate = False
     try:
-        yield said
+        yield messages
     finally:
-        logger.removeHandler(ear)
+        logger.removeHandler(handler)
         logger.propagate = before
 
 
-def _pages(file: Any, path: Path, complaints: list[str]) -> Any:
+def _pages(file: Any, path: Path, errors: list[str]) -> Any:
     try:
         count = len(file.pages)
         if count == 0:
@@ -109,7 +109,7 @@ def _pages(file: Any, path: Path, complaints: list[str]) -> Any:
             raise InputError(f"{path}: has the axes {series.axes}; give one image for each frame")
         # ImageJ writes large stacks as one grey page and a shape.
         pages = series.asarray() if count == 1 and grey and len(series.shape) == 3 else file.pages
-        if complaints or (grey and len(series.shape) == 3 and series.shape[0] > len(pages)):
+        if errors or (grey and len(series.shape) == 3 and series.shape[0] > len(pages)):
             raise InputError(f"{path}: is damaged or cut off; get the whole file")
         return pages
     except InputError:
@@ -138,7 +138,7 @@ def _image(page: Any, stack: Stack) -> Image:
 
 
 def _pixel_size(file: Any) -> float | None:
-    """What OME metadata say, nm."""
+    """The pixel size from the OME metadata, nm."""
     import xml.etree.ElementTree as ElementTree
 
     if not file.is_ome:

@@ -217,7 +217,7 @@ def test_bad_arguments() -> None:
         ),
         (
             lambda: fm.score(dataclasses.replace(truth, photons=None), pred, protocol=Protocol(photon_quantile=0.5)),
-            "no photons for a photon threshold",
+            "no photons, so leave the photon threshold out",
         ),
         (lambda: score_in_bins(fm.score(truth, pred), "colour"), "can't be binned by 'colour'"),  # type: ignore[arg-type]
         (lambda: score_in_bins(fm.score(truth, pred), "z", 0), "number of bins is 0"),

@@ -1,1 +1,1 @@
-"""A challenge: submissions, scores that are kept, programs that are run, and the leaderboard."""
+"""A challenge: submissions, stored scores, program runs, and the leaderboard."""

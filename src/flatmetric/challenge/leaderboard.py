@@ -1,4 +1,4 @@
-"""Many results scored and ranked: one bad file is one row, and what was scored before is not scored again."""
+"""Score and rank many results: a bad file becomes a row with its reason, and earlier scores are reused."""
 
 from __future__ import annotations
 

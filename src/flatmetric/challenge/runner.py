@@ -72,7 +72,7 @@ def localizer_programs(names: Sequence[str] = ()) -> list[Program]:
     """The localizers of this package as programs: those named, or all whose packages are installed."""
     chosen = list(names) or [name for name, one in PARTICIPANTS.items() if METHODS[one.method].available]
     for name in chosen:
-        participant(name)  # an error for a name that is not known or not installed
+        participant(name)  # raises for an unknown or uninstalled name
     return [Program(name, (*_LOCALIZE, name)) for name in chosen]
 
 
@@ -83,7 +83,7 @@ def absent_packages() -> list[str]:
 
 @contextlib.contextmanager
 def only_one_at_a_time(folder: Path) -> Iterator[None]:
-    """Keep a second run out of a folder; a run that died does not block it."""
+    """Allow one run at a time in a folder; a crashed run does not block it."""
     try:
         import fcntl
     except ImportError:  # no such locks on this system
@@ -132,7 +132,7 @@ def _simulate(folder: Path, dataset: Dataset, seed: int, progress: Progress | No
     if is_simulated(folder, dataset, seed):
         return
     simulate_folder(folder, dataset, seed, progress)
-    for record in folder.glob("runs/*.json"):  # their results belong to the images of before
+    for record in folder.glob("runs/*.json"):  # their results belong to the previous images
         (folder / "results" / f"{record.stem}.csv").unlink(missing_ok=True)
         record.unlink()
 
@@ -155,7 +155,7 @@ def _run_all(
 
 
 def _seed_of(name: str) -> int:
-    """A number for each data set, so that no two are drawn alike, whichever others take part."""
+    """A seed offset that is unique to each data set and independent of which others take part."""
     return PAPER.index(name) if name in PAPER else len(PAPER) + zlib.crc32(name.encode()) % 1_000_000
 
 
@@ -174,7 +174,7 @@ class _Runner:
     def run(self, folder: Path, program: Program) -> Run:
         """One program on one data set; its result appears whole, with a record of how it was made."""
         result, record = folder / "results" / f"{program.name}.csv", folder / "runs" / f"{program.name}.json"
-        own = program.command[0] == sys.executable  # which may be in another place the next time
+        own = program.command[0] == sys.executable  # its path may differ next time
         made_by = {
             "command": list(program.command[1 if own else 0 :]),
             "files": _files_of(program.command[1:]),
@@ -199,7 +199,7 @@ class _Runner:
         return Run(folder.name, program.name, seconds, reason)
 
     def _failure(self, command: list[str], result: Path) -> str | None:
-        """Run a command; why it gave no result, or None."""
+        """Run a command; return why it gave no result, or None."""
         one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
         try:
             process = subprocess.Popen(
@@ -241,7 +241,7 @@ def _remove(path: Path) -> None:
 
 
 def _files_of(command: Sequence[str]) -> dict[str, list[int]]:
-    """Size and time of the files that a command names: after a change to a script it runs again."""
+    """Size and modification time of the files that a command names, so that a changed script runs again."""
     files = {}
     for part in command:
         if Path(part).is_file():

@@ -1,4 +1,4 @@
-"""Scores that are kept between runs, each under a key of everything that it depends on."""
+"""Scores kept between runs, each under a key made from everything it depends on."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ScoreStore:
         return hashlib.sha256((" ".join(hashes) + self._settings).encode()).hexdigest()
 
     def load(self, key: str, submission: Submission) -> Entry | None:
-        """The entry that was kept; None if there is none, or it is damaged."""
+        """The stored entry; None if it is missing or damaged."""
         kept = read_json(self._folder / f"{key}.json")
         try:
             return Entry(

@@ -36,7 +36,7 @@ def find_submissions(folder: Path) -> list[Submission]:
         if not truths:
             continue
         if len(truths) > 1:
-            raise InputError(f"{place}: has {len(truths)} files of truth; keep one")
+            raise InputError(f"{place}: has {len(truths)} truth files; keep one")
         results = [p for p in sorted((place / "results").glob("*")) if p.is_file() and p.suffix not in _SIDE_FILES]
         results += [p for p in sorted(place.glob(f"*{_PARTS}*")) if p.is_file()]
         submissions += [Submission(place.name, program_name(path), truths[0], path) for path in results]

@@ -1,4 +1,4 @@
-"""The `flatmetric` command: one module for each subcommand, one way to end in error."""
+"""The `flatmetric` command: one module for each subcommand, one place that handles errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import click
 
-from flatmetric.cli.process import end, tune
+from flatmetric.cli.process import end, limit_blas_threads
 from flatmetric.errors import InputError
 from flatmetric.version import __version__
 
@@ -22,7 +22,7 @@ COMMANDS = (
 
 
 class _App(click.Group):
-    """The commands, each loaded from the module of its name when it is asked for."""
+    """The commands, each imported from the module of its name on demand."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -30,8 +30,8 @@ class _App(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        found: click.Command = getattr(import_module(f"flatmetric.cli.{cmd_name}"), cmd_name)
-        return found
+        loaded: click.Command = getattr(import_module(f"flatmetric.cli.{cmd_name}"), cmd_name)
+        return loaded
 
 
 app = _App(
@@ -58,8 +58,8 @@ def _print_version(ctx: click.Context) -> None:
 
 
 def run() -> NoReturn:
-    """`main` as a process of its own, which does one thing and ends."""
-    tune()
+    """Run `main` as a process that does one thing and exits."""
+    limit_blas_threads()
     try:
         main()
     except SystemExit as finished:
@@ -95,7 +95,7 @@ def main() -> None:
         print("flatmetric: this input does not fit into memory; give a smaller one", file=sys.stderr)
         sys.exit(2)
     except BrokenPipeError:
-        _silence_stdout()  # nobody reads on
+        _silence_stdout()  # the reader has gone
         sys.exit(141)
     except OSError as error:
         print(f"flatmetric: can't write the output, {error.strerror or error}", file=sys.stderr)

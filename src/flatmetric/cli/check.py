@@ -1,4 +1,4 @@
-"""`flatmetric check`: whether the file is right at all."""
+"""`flatmetric check`: look for systematic errors in a result."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def check(truth: Truth, result: Result, options: CheckOptions) -> None:
 
 
 def _content(finding: Finding) -> dict[str, object]:
-    """A finding as plain values; `mend` is the older name of `fix`."""
+    """A finding as plain values; `mend` repeats `fix` under its old name."""
     fix = text.as_flags(finding.fix)
     values = dataclasses.asdict(finding)
     del values["fix"]

@@ -32,7 +32,7 @@ from flatmetric.statistics.comparison import compare_scores, lead_over
 if TYPE_CHECKING:
     from flatmetric.scoring.score import Score
 
-LEAD_FROM, LEAD_TO = 10.0, 250.0  # nm: the range of lam over which the lead is shared out
+LEAD_FROM, LEAD_TO = 10.0, 250.0  # nm: the range of lam over which shares of the lead are computed
 
 
 @dataclass(frozen=True)

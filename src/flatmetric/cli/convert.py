@@ -1,4 +1,4 @@
-"""`flatmetric convert`: one format into another, with nothing lost that the other can hold."""
+"""`flatmetric convert`: from one format to another, keeping all that the target can hold."""
 
 from __future__ import annotations
 

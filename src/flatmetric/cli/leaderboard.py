@@ -30,7 +30,7 @@ def leaderboard(
 ) -> None:
     """Score every result in FOLDER, and rank the programs.
 
-    What was scored before is not scored again; one bad file is one row.
+    Earlier scores are reused; a bad file becomes a row with its reason.
     """
     settings = LeaderboardOptions(
         score=options.scoring(),

@@ -1,4 +1,4 @@
-"""Every option of the command line, once: its flag, type, default and help; and how a command is made of them.
+"""Every command-line option, defined once: flag, type, default and help; and how commands are built from them.
 
 An option is a field of a group, and a group is a dataclass; groups are put together by inheritance. A command is a
 function of its arguments and of one group. A flag is spelled as its field: `pixel_size` is --pixel-size.
@@ -29,7 +29,7 @@ REQUIRED = ...
 
 
 def option(default: Any, help: str, *, metavar: str | None = None, flag: str | None = None, bare: Any = None) -> Any:
-    """A field of a group that is an option; `bare` is its value where the flag stands alone."""
+    """A field of a group that is an option; `bare` is its value when the flag is given alone."""
     return dataclasses.field(default=default, metadata={"help": help, "metavar": metavar, "flag": flag, "bare": bare})
 
 
@@ -48,7 +48,7 @@ class Argument:
 
 
 Truth = Annotated[Path, Argument("TRUTH", "The true molecules.")]
-Result = Annotated[Path, Argument("RESULT", "What a program found.")]
+Result = Annotated[Path, Argument("RESULT", "The localizations of a program.")]
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Rules(FieldOfView):
         return [Path(name) for name in (self.protocol, self.wobble) if name is not None]
 
     def rules(self) -> Protocol:
-        """The rules to start from, with what is given otherwise."""
+        """The rules to start from, overridden by the given options."""
         start = Protocol()
         if self.protocol is not None:
             from_file = self.protocol.endswith(".toml")
@@ -134,7 +134,7 @@ class Metrics(Lam):
 
 @dataclass(frozen=True)
 class Scoring(Rules, Metrics):
-    """All that a score depends on besides the files."""
+    """Everything that a score depends on besides the files."""
 
     def scoring(self) -> ScoreOptions:
         """The options of `score`."""
@@ -151,10 +151,10 @@ class Certainty(Group):
 
     section: ClassVar[str] = "Certainty"
 
-    ci: float | None = option(None, "Confidence intervals at this level, as 95.", metavar="PERCENT")
+    ci: float | None = option(None, "Confidence intervals at this level, e.g. 95.", metavar="PERCENT")
     resamples: int = option(2000, "Number of bootstrap resamples.")
     seed: int = option(0, "Seed of the bootstrap.")
-    block: int | None = option(None, "Frames in a row that are resampled together; default from the data.")
+    block: int | None = option(None, "Consecutive frames resampled together; default from the data.")
 
     def bootstrap(self) -> Bootstrap:
         """The settings of the bootstrap."""
@@ -172,7 +172,7 @@ class Threads(Group):
 
 @dataclass(frozen=True)
 class Reading(Threads):
-    """How a file is to be understood: of two files, RESULT."""
+    """How to read a file; of two files, RESULT."""
 
     section: ClassVar[str] = "Reading"
 
@@ -187,7 +187,7 @@ class Reading(Threads):
     skip_bad_rows: bool = option(False, "Drop and count bad rows instead of stopping.")
 
     def reading(self, prefix: str = "") -> ReadOptions:
-        """What is given about a file, by the options that begin with `prefix`."""
+        """The reading options of a file, from the options that begin with `prefix`."""
         names = ("format", "unit", "frame_base", "origin", "shift", "swap_xy", "columns")
         given = {name: getattr(self, prefix + name) for name in names}
         given |= {"pixel_size": self.pixel_size, "skip_bad_rows": self.skip_bad_rows}
@@ -200,12 +200,12 @@ class Reading(Threads):
 def _for_truth(name: str) -> Any:
     """The same option of `Reading`, for TRUTH."""
     field = Reading.__dataclass_fields__[name]
-    return option(field.default, f"As --{name.replace('_', '-')}, for TRUTH.", metavar=field.metadata["metavar"])
+    return option(field.default, f"Like --{name.replace('_', '-')}, for TRUTH.", metavar=field.metadata["metavar"])
 
 
 @dataclass(frozen=True)
 class ReadingTruth(Reading):
-    """How RESULT and TRUTH are to be understood; --pixel-size and --skip-bad-rows hold for both."""
+    """How to read RESULT and TRUTH; --pixel-size and --skip-bad-rows apply to both."""
 
     section: ClassVar[str] = "Reading TRUTH"
 
@@ -218,7 +218,7 @@ class ReadingTruth(Reading):
     truth_columns: str | None = _for_truth("columns")
 
     def reading_truth(self) -> ReadOptions:
-        """What is given about TRUTH."""
+        """The reading options of TRUTH."""
         return self.reading("truth_")
 
 

@@ -44,7 +44,7 @@ def write_json(content: dict[str, Any], target: str) -> None:
 
 
 def write_columns(columns: Mapping[str, Any], target: str | Path) -> None:
-    """Columns as CSV, to a file or standard output; what is missing is an empty cell."""
+    """Columns as CSV, to a file or standard output; missing values are empty cells."""
     import pandas as pd
 
     table = pd.DataFrame(dict(columns))

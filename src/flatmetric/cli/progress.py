@@ -1,4 +1,4 @@
-"""A bar on stderr while something takes long, and reading with one."""
+"""A progress bar on stderr for slow work, and reading files with one."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ def read_both(
     threads: int | None,
     meanwhile: Callable[[], None],
 ) -> tuple[Localizations, Localizations]:
-    """Read the truth in a thread of its own, do what there is to do `meanwhile`, and read the result.
+    """Read the truth in its own thread, call `meanwhile`, and read the result.
 
-    If both are wrong, the error is the truth's.
+    If both files are bad, the error raised is the truth's.
     """
     stopped = threading.Event()
     read: dict[Path, tuple[int, int]] = {}

@@ -35,7 +35,7 @@ class ScoreOptions(ReadingTruth, Report, Json, Certainty, Scoring):
 def score(truth: Truth, result: Result, options: ScoreOptions) -> None:
     """Score RESULT against TRUTH: Flat Metric, the challenge's metrics, RMSMD, GOSPA and OSPA.
 
-    Options on reading hold for RESULT, those with --truth- for TRUTH, --pixel-size and --skip-bad-rows for both.
+    Reading options apply to RESULT, those with --truth- to TRUTH, --pixel-size and --skip-bad-rows to both.
     """
     scoring = options.scoring()
     files = (truth, options.reading_truth()), (result, options.reading())
@@ -98,6 +98,6 @@ def score(truth: Truth, result: Result, options: ScoreOptions) -> None:
 
 
 def _load() -> None:
-    """Load what scores while the first file is being read."""
+    """Import the scoring modules while the first file is being read."""
     for name in ("scoring.score", "quality.misalignment"):
         import_module(f"flatmetric.{name}")

@@ -163,7 +163,7 @@ class _Footnotes:
 
 
 def score_text(score: Score, intervals: Intervals | None = None) -> str:
-    """The error budget, one plain sentence, every family of metrics, and how sure the main numbers are."""
+    """The error budget, one plain sentence, every family of metrics, and intervals of the main numbers."""
     notes, flat, undefined = _Footnotes(), score.flat_metric, score.undefined()
 
     def fill(template: str) -> str:

@@ -1,4 +1,4 @@
-"""What a format is: a way to know it, a way to read it, and for some a way to write it."""
+"""A file format: how to recognise it, how to read it and, for some, how to write it."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class Candidate:
 
     source: Source
     head: TextHead
-    root: list[str] | None = None  # names at the root of an HDF5 file, once one has looked
+    root: list[str] | None = None  # names at the root of an HDF5 file, once they have been read
 
 
 @dataclass(frozen=True, slots=True)
 class Writer:
     """How a format is written.
 
-    `write` puts a table under the given paths: the file's own, then one for each of `side_suffixes`. `holds` are the
-    columns it has room for, `fills` those that it writes as 0 where they are not known, `suffixes` the file names that
-    mean this format when none is named.
+    `write` writes a table to the given paths: the file itself, then one for each of `side_suffixes`. `holds` are the
+    columns the format can store, `fills` those written as 0 if unknown, `suffixes` the file suffixes that select this
+    format when no format is named.
     """
 
     write: Callable[[Localizations, list[Path]], None]
@@ -41,8 +41,8 @@ class Writer:
 class Format:
     """One file format.
 
-    `recognise` answers with the reason why a file is of this format, or None. `read` trusts that it is, and raises an
-    `InputError` where it is not.
+    `recognise` returns the reason why a file is of this format, or None. `read` assumes that it is, and raises an
+    `InputError` if not.
     """
 
     name: str

@@ -18,7 +18,7 @@ from flatmetric.localizations import COLUMNS, MAY_HAVE_GAPS, Localizations, Prov
 Unit = Literal["nm", "um", "m", "px"]
 Origin = Literal["corner", "center"]
 _NM = {"nm": 1.0, "um": 1e3, "m": 1e9}
-# Where the middle of the first pixel lies, in pixels, when zero is its outer corner: the convention inside.
+# Centre of the first pixel, in pixels. Internally zero is the outer corner of that pixel, so its centre is at CORNER.
 CORNER = 0.5
 CENTER = 0.0
 

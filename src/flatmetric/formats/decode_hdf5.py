@@ -38,8 +38,8 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
     if "id" in columns and columns["id"].dtype.kind not in "iu":
         del columns["id"]
     native = Native(columns, unit=None, frame_base=0, first_pixel=CENTER)
-    said = unit.decode("latin-1") if isinstance(unit, bytes) else unit
-    decode_metadata(said, size, native, name, options)
+    unit_name = unit.decode("latin-1") if isinstance(unit, bytes) else unit
+    decode_metadata(unit_name, size, native, name, options)
     return checked(native, options, name)
 
 

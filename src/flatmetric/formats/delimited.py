@@ -1,4 +1,4 @@
-"""Text formats that are a header with known names and fixed meanings."""
+"""Text formats defined by a header whose column names have fixed meanings."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _REQUIRED = ("x", "y")
 class Delimited:
     """A text format: the header names it is known by, and the names of its columns, in lower case.
 
-    A column may have several names; the first that is there counts. `valid` names a column whose zeros mark rows that
-    the program itself took back.
+    A column may have several names; the first one present is used. `valid` names a column whose zeros mark rows
+    that the program itself rejected.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Delimited:
 
 
 def drop_invalid(native: Native, valid: npt.NDArray[np.bool_]) -> None:
-    """Leave out, and count, the rows that the program itself took back."""
+    """Drop and count the rows that the program itself rejected."""
     lost = int(np.count_nonzero(~valid))
     if lost:
         native.columns = {name: column[valid] for name, column in native.columns.items()}

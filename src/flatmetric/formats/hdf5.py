@@ -1,4 +1,4 @@
-"""HDF5 files, with nothing followed out of the file and nothing larger than the file can hold."""
+"""Safe reading of HDF5 files: no links are followed, and no dataset may claim more than the file can hold."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def is_hdf5(source: Source) -> bool:
 
 
 class Hdf5:
-    """An open file in which names are looked up with care."""
+    """An open HDF5 file, read without following links or trusting the sizes it claims."""
 
     def __init__(self, file: h5py.File, source: Source) -> None:
         self.name = source.name
@@ -87,25 +87,25 @@ class Hdf5:
 
 @contextmanager
 def opened(source: Source) -> Iterator[Hdf5]:
-    """Open; whatever the library says of a damaged file becomes one sentence."""
+    """Open an HDF5 file; any error that the library raises on damage becomes one `InputError`."""
     import h5py
 
     with source.opened() as content:
         if not _heaps_are_sound(content):
-            raise InputError(f"{source.name}: the HDF5 file is damaged (a heap of texts); get the file again")
+            raise InputError(f"{source.name}: the HDF5 file is damaged (in a global heap); get the file again")
         try:
             with h5py.File(content, "r") as file:
                 yield Hdf5(file, source)
         except InputError:
             raise
         except MemoryError as error:
-            raise InputError(f"{source.name}: claims more data than the memory holds") from error
+            raise InputError(f"{source.name}: claims more data than fits in memory") from error
         except Exception as error:  # the HDF5 library raises nearly every kind on damaged files
             raise InputError(f"{source.name}: the HDF5 file is damaged or cut short; get the file again") from error
 
 
 def _heaps_are_sound(file: BinaryIO) -> bool:
-    """Whether the lengths in every global heap lead to its end. Where they don't, the HDF5 library may never return."""
+    """Whether the entry lengths in every global heap are consistent; if not, the HDF5 library may hang."""
     file.seek(0)
     overlap = b""
     start = 0  # of the overlap, in the file
@@ -127,7 +127,7 @@ def _heap_is_sound(file: BinaryIO, at: int) -> bool:
     file.seek(at + len(_HEAP))
     (size,) = struct.unpack("<Q", file.read(8).ljust(8, b"\0"))
     if size > _LARGEST_HEAP:
-        return True  # the library refuses what lies beyond the end of the file by itself
+        return True  # the library itself rejects a heap that extends beyond the end of the file
     heap = file.read(max(0, size - _HEAP_HEADER))
     here = 0
     while here + _HEAP_ENTRY <= len(heap):

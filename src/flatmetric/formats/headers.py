@@ -61,7 +61,7 @@ _UNITS = {
     "photon": ("photon", "photons", "ph"),
 }
 _UNIT_OF = {spelling: unit for unit, spellings in _UNITS.items() for spelling in spellings}
-# Endings that are a unit without brackets: xnm, x_nm, xnano, x_px. A lone m would make a unit of every m.
+# Endings that give a unit without brackets: xnm, x_nm, xnano, x_px. Not m, or every name ending in m would match.
 _ENDINGS = re.compile(r"^(.*?)[ _]?(nm|nano|um|µm|μm|px|pix|pixel|pixels)$")
 _BRACKETS = re.compile(r"^(.*?)\s*[\[(]\s*([^\])]*?)\s*[\])]\s*$")
 _PREFERRED_UNITS = ("nm", None, "um", "px", "m", "photon")
@@ -104,7 +104,7 @@ def _squeezed(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FoundColumn:
-    """Where a column stands and in which unit it says it is."""
+    """The position of a column, and the unit given in its name."""
 
     index: int
     unit: str | None

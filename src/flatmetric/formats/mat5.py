@@ -1,4 +1,4 @@
-"""Numbers and structures of numbers out of MATLAB 5 files, each length checked before it is believed."""
+"""Numbers and structures of numbers from MATLAB 5 files; every length is checked before it is used."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DEEPEST = 8
 
 
 class Mat5Error(ValueError):
-    """The file is not what its numbers promise."""
+    """The content does not match the sizes or types that the file declares."""
 
 
 def variables(content: bytes, wanted: set[str], largest: int) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def variables(content: bytes, wanted: set[str], largest: int) -> dict[str, Any]:
             try:
                 unpacked = unpacker.decompress(body, largest)
             except zlib.error as error:
-                raise Mat5Error("its packing is damaged") from error
+                raise Mat5Error("its compressed data is damaged") from error
             if unpacker.unconsumed_tail:
                 raise Mat5Error("a variable is larger than the file's size allows")
             kind, data = next(_elements(memoryview(unpacked), order), (0, memoryview(b"")))
@@ -83,7 +83,7 @@ def _numbers(kind: int, data: memoryview, order: str) -> npt.NDArray[Any]:
 def _matrix(data: memoryview, order: str, wanted: set[str] | None, depth: int) -> tuple[str, Any]:
     """Name and value of one matrix; the value is None where it is neither numbers nor one structure."""
     if depth > _DEEPEST:
-        raise Mat5Error("structures lie too deep")
+        raise Mat5Error("structures are nested too deeply")
     parts = _elements(data, order)
     try:
         flags = _numbers(*next(parts), order)

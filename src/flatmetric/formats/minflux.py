@@ -21,7 +21,7 @@ _MAT5 = b"MATLAB 5.0 MAT-file"
 
 
 def _is_npy(candidate: Candidate) -> str | None:
-    return "a NumPy file; MINFLUX exports are such" if candidate.source.head.startswith(_NPY) else None
+    return "a NumPy file, one of MINFLUX's export formats" if candidate.source.head.startswith(_NPY) else None
 
 
 def _read_npy(candidate: Candidate, options: ReadOptions) -> Native:
@@ -92,7 +92,7 @@ def _point_set(
 
 def _is_mat(candidate: Candidate) -> str | None:
     if candidate.source.head.startswith(_MAT5):
-        return "a MATLAB 5 file; MINFLUX exports are such"
+        return "a MATLAB 5 file, one of MINFLUX's export formats"
     return None
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _PARQUET = b"PAR1"
 _ARROW = b"ARROW1"
-# Under this key our own files say that they are in nm, from frame 1, from the corner.
+# The metadata key that marks our own files: in nm, frames from 1, zero at the corner of the first pixel.
 _KEY = b"flatmetric"
 
 
@@ -94,8 +94,8 @@ def _write(table: Localizations, paths: list[Path]) -> None:
     from pyarrow import parquet
 
     columns = pyarrow.table(table.columns())
-    said = {_KEY: json.dumps({"unit": "nm", "frame_base": 1, "pixel_size": table.provenance.pixel_size}).encode()}
-    parquet.write_table(columns.replace_schema_metadata(said), paths[0])
+    metadata = {_KEY: json.dumps({"unit": "nm", "frame_base": 1, "pixel_size": table.provenance.pixel_size}).encode()}
+    parquet.write_table(columns.replace_schema_metadata(metadata), paths[0])
 
 
 _WRITER = Writer(_write, frozenset(COLUMNS), suffixes=(".parquet",))

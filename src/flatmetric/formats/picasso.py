@@ -85,7 +85,7 @@ def _yaml_documents(path: Path) -> list[Any]:
 
 
 def _pixel_size(documents: list[Any], options: ReadOptions, yaml: Path | None) -> tuple[float, float] | None:
-    for document in reversed(documents):  # the last step knows best
+    for document in reversed(documents):  # the last processing step takes precedence
         if not isinstance(document, dict) or "Pixelsize" not in document:
             continue
         size = document["Pixelsize"]
@@ -105,7 +105,7 @@ def _write(table: Localizations, paths: list[Path]) -> None:
     if size is None:
         raise InputError("Picasso counts in pixels and the pixel size is not known; give pixel_size= in nm")
     if size[0] != size[1]:
-        raise InputError(f"Picasso knows one pixel size, and this table has {size[0]:g} x {size[1]:g} nm")
+        raise InputError(f"Picasso stores a single pixel size, but this table has {size[0]:g} x {size[1]:g} nm")
     pixel = size[0]
     columns: dict[str, Any] = {
         "frame": table.frame - 1,
@@ -132,7 +132,7 @@ def _write(table: Localizations, paths: list[Path]) -> None:
 
 
 def _metadata(table: Localizations) -> dict[str, Any]:
-    """What Picasso wants to know of a movie: its size in frames and pixels, and the pixel size in nm."""
+    """The movie metadata that Picasso expects: size in frames and pixels, and the pixel size in nm."""
     size = table.provenance.pixel_size
     assert size is not None
     extent = table.extent

@@ -91,7 +91,7 @@ def read_file(
     source = Source(path, on_bytes, thread_count(threads))
     candidate = Candidate(source, TextHead(source))
     chosen, reason = _choose(candidate, options)
-    # Overflows and NaN are checked for explicitly. Binary files are hashed meanwhile, text while it is read.
+    # Overflows and NaN are checked for explicitly. Binary files are hashed in parallel, text as it is read.
     with np.errstate(all="ignore"), ThreadPoolExecutor(1) as aside:
         hashed = None if candidate.head.lines else aside.submit(lambda: source.sha256)
         try:
@@ -118,9 +118,9 @@ def _choose(candidate: Candidate, options: ReadOptions) -> tuple[Format, str]:
 
 
 def _taking_columns(entry: Format, candidate: Candidate, options: ReadOptions) -> Format:
-    """The format itself, unless columns were given to one that knows its own."""
+    """The format itself; an error if columns were given for a format whose columns are fixed."""
     if options.columns is not None and entry not in (plain.FORMAT, parquet.FORMAT):
-        raise InputError(f"{candidate.source.name}: {entry.title} knows its columns; leave columns= out")
+        raise InputError(f"{candidate.source.name}: the columns of {entry.title} are fixed; leave columns= out")
     return entry
 
 

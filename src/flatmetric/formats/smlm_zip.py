@@ -42,7 +42,7 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
     content = source.archive_member(name, largest_content(source.size))
     if rows < 0 or len(content) < rows * dtype.itemsize:
         raise InputError(
-            f"{source.name}: {name} holds {len(content)} bytes and {rows} rows of {dtype.itemsize} bytes are promised"
+            f"{source.name}: {name} holds {len(content)} bytes, too few for {rows} rows of {dtype.itemsize} bytes"
         )
     records = np.frombuffer(content, dtype=dtype, count=rows)
     names = dtype.names or ()

@@ -1,4 +1,4 @@
-"""A file as the formats see it: its content out of gzip, zstd or zip, bounded in memory, and its hash."""
+"""An input file: its content, unpacked from gzip, zstd or zip within a size limit, and its hash."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, BinaryIO
 from flatmetric.errors import InputError
 
 if TYPE_CHECKING:
-    import zipfile  # the packings are loaded by whoever meets one
+    import zipfile  # compression modules are imported only when needed
 
 HEAD_BYTES = 1 << 18
 _PIECE = 2 << 20
-# What a packed file may unpack to. Tables of numbers pack to a third, constant columns to a twentieth.
+# Limits on unpacked size. Tables of numbers compress to a third, constant columns to a twentieth.
 _ALWAYS_ALLOWED = 16 << 20
 _LARGEST_RATIO = 100
 
@@ -43,7 +43,7 @@ class Source:
     """One input file, opened anew for each pass over it."""
 
     def __init__(self, path: Path, on_bytes: Callable[[int, int], None] | None = None, threads: int = 1) -> None:
-        """`on_bytes(done, all)` is told how much of the file has been read; `threads` may work on its content."""
+        """`on_bytes(done, all)` is called as the file is read; up to `threads` threads parse its content."""
         self.threads = threads
         self.path, self.member = _zip_member(path)
         self.name = str(path)
@@ -92,11 +92,11 @@ class Source:
                     digest.update(piece)
                 yield piece
         if self.packing is None:
-            self.__dict__["sha256"] = digest.hexdigest()  # of what was read, and the file need not be read again
+            self.__dict__["sha256"] = digest.hexdigest()  # hashed while reading, so no second pass
 
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
-        """The content as a file that can be sought in."""
+        """The content as a seekable file."""
         if self.packing is None:
             with self._raw() as file:
                 yield file
@@ -137,7 +137,7 @@ class Source:
     def _open_member(self, archive: zipfile.ZipFile, name: str) -> BinaryIO:
         try:
             return archive.open(name)  # type: ignore[return-value]
-        except Exception as error:  # whatever a damaged entry makes of it
+        except Exception as error:  # a damaged entry may raise anything
             raise self._damaged() from error
 
     def _read(self, content: BinaryIO, size: int) -> bytes:
@@ -160,7 +160,7 @@ class Source:
 
         try:
             archive = zipfile.ZipFile(file)
-        except Exception as error:  # whatever a damaged directory makes of it
+        except Exception as error:  # a damaged directory may raise anything
             raise self._damaged() from error
         with archive:
             yield archive
@@ -197,7 +197,7 @@ class Source:
             try:
                 with archive.open(entry) as content:
                     found = content.read(largest + 1)
-            except Exception as error:  # whatever damage makes of it
+            except Exception as error:  # damaged content may raise anything
                 raise self._damaged() from error
         if len(found) > largest:
             raise InputError(f"{self.name}: the member {name!r} is larger than its manifest or the file's size allow")
@@ -207,7 +207,7 @@ class Source:
 def _refuse_packing(entry: zipfile.ZipInfo, name: str) -> None:
     import zipfile
 
-    # Only deflate hands out its content in pieces of bounded size.
+    # Only deflate can be unpacked in pieces of bounded size.
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or entry.flag_bits & 1:
         raise InputError(f"{name}: {entry.filename} is encrypted or not packed by deflate; unpack it first")
 
@@ -239,7 +239,7 @@ def _zip_member(path: Path) -> tuple[Path, str | None]:
                 raise InputError(f"{parent}: the zip archive has no member {member!r}") from error
             except InputError:
                 raise
-            except Exception as error:  # whatever a damaged directory makes of it
+            except Exception as error:  # a damaged directory may raise anything
                 raise InputError(f"{parent}: the zip packing is damaged or cut short; get the file again") from error
             return parent, member
     return path, None

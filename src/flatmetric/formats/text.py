@@ -28,9 +28,9 @@ _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs
 _LOOKED_AT_LINES = 200
 _DECIDING_LINES = 50  # for the delimiter
 _NUMBERS_IN_A_ROW = 2  # at least; a remark may hold one
-_LONGEST_BLOCK = 4 << 20  # without the end of a line
+_LONGEST_BLOCK = 4 << 20  # bytes without a line ending
 
-# A run of text as parts of pieces of it: the piece, where the part begins, where it ends.
+# A block of text as slices of pieces: the piece, where the slice begins, where it ends.
 _Block = list[tuple[bytes, int, int]]
 
 
@@ -111,11 +111,11 @@ class TextHead:
         def merit(delimiter: str) -> tuple[int, int, int]:
             cells = [split(line, delimiter) for line in lines]
             rows = [row for row in cells if sum(map(_is_number, row)) >= _NUMBERS_IN_A_ROW]
-            # Lines that become rows of numbers decide, then the more cells.
+            # The most rows of numbers win, then the most cells.
             return len(rows), max((len(row) for row in rows or cells), default=0), -_DELIMITERS.find(delimiter)
 
         best: str = max(_DELIMITERS, key=merit)
-        # Blanks also stand inside cells and after other delimiters, so they count only where nothing else does.
+        # Blanks also occur inside cells and after other delimiters, so they are used only if no other delimiter fits.
         by_blanks = merit(" ")
         if merit(best)[0] == 0 and (by_blanks[0] > 0 or merit(best)[1] < 2 <= by_blanks[1]):
             return " "
@@ -220,7 +220,7 @@ class TextColumns:
 
 
 class _Growing:
-    """A column that arrives in parts. What it takes goes into one place, so that the parts' memory is free again."""
+    """A column that arrives in parts; they are copied into one array, so that their memory can be freed."""
 
     def __init__(self, expected_rows: int) -> None:
         self._expected_rows = expected_rows
@@ -260,7 +260,7 @@ def read_columns(
     width = len(head.header) if head.header is not None else len(head.first_row or [])
     shorter = head.first_row is not None and head.header is not None and len(head.first_row) == width - 1
     if shorter and head.header is not None and not head.header[-1].text:
-        width -= 1  # a delimiter at the end of the header alone
+        width -= 1  # only the header ends in a delimiter
     places = sorted(set(wanted.values()))
     kinds = [(place, _kind([name for name in order if wanted[name] == place])) for place in places]
     bytes_per_row = _bytes_per_row(head)
@@ -280,7 +280,7 @@ def read_columns(
         return table
 
     blocks = _blocks(text_pieces(source), start.offset)
-    # A footer ends the table, so what follows it must not be looked at.
+    # After the end of the table comes a footer, which must not be parsed.
     tables = map(parsed, blocks) if ends_at_blank_line else _in_order(parsed, blocks, source.threads)
     expected_rows = int(1.02 * source.size / bytes_per_row)  # of a file that is not packed
     growing = [_Growing(expected_rows) for _ in places]
@@ -300,7 +300,7 @@ def read_columns(
         if table.ended_early:
             break
     joined = {place: column.values for place, column in zip(places, growing, strict=True)}
-    # What is read once but wanted twice must not be converted twice.
+    # A column used under two names is copied, or it would be converted twice.
     seen: set[int] = set()
     own: dict[str, npt.NDArray[Any]] = {}
     for name in order:
@@ -317,10 +317,10 @@ def _blocks(pieces: Iterator[bytes], skip: int) -> Iterator[_Block]:
     for piece in pieces:
         start = min(skip, len(piece))
         skip -= start
-        # A block that ends in \r would part it from a \n that follows.
+        # A block must not end between \r and \n.
         end = piece.rfind(b"\n", start) + 1 or piece.rfind(b"\r", start, -1) + 1
         if end == 0 and size > _LONGEST_BLOCK:
-            end = len(piece)  # no line ends: the parser says so
+            end = len(piece)  # no line ending: the parser reports it
         if end:
             yield [*begun, (piece, start, end)]
             begun, size, start = [], 0, end
@@ -332,7 +332,7 @@ def _blocks(pieces: Iterator[bytes], skip: int) -> Iterator[_Block]:
 
 
 def _in_order(work: Callable[[_Block], NumberTable], blocks: Iterator[_Block], threads: int) -> Iterator[NumberTable]:
-    """Work on several blocks at a time, a few ahead of what is asked for; results in the order of the blocks."""
+    """Process several blocks at a time, a few ahead of the consumer; results are in the order of the blocks."""
     with ThreadPoolExecutor(threads) as pool:
         ahead: deque[Future[NumberTable]] = deque()
         try:
@@ -356,7 +356,7 @@ def _kind(names: list[str]) -> CellKind:
 
 
 def _whole_columns(columns: dict[str, npt.NDArray[Any]]) -> tuple[dict[str, npt.NDArray[Any]], list[str]]:
-    """Make integers of those columns that are wholly integers; leave out labels that are none."""
+    """Convert whole-number columns to integers; leave out those that have other values."""
     kept, notes = {}, []
     for name, values in columns.items():
         if name not in WHOLE_COLUMNS or values.dtype.kind == "i":
@@ -364,7 +364,7 @@ def _whole_columns(columns: dict[str, npt.NDArray[Any]]) -> tuple[dict[str, npt.
         elif np.isfinite(values).all() and (values == np.floor(values)).all() and (np.abs(values) <= 2**53).all():
             kept[name] = values.astype(np.int64)
         else:
-            notes.append(f"the column for {name} holds other than whole numbers and was left out")
+            notes.append(f"the column for {name} holds values that are not whole numbers and was left out")
     return kept, notes
 
 
@@ -375,7 +375,7 @@ def _bytes_per_row(head: TextHead) -> float:
 
 
 _REASONS = {
-    FaultKind.ragged: "another number of cells than the header",
+    FaultKind.ragged: "a different number of cells from the header",
     FaultKind.empty: "an empty cell",
     FaultKind.text: "text where a number should be",
     FaultKind.not_finite: "NaN or infinity",

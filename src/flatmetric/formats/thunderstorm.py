@@ -39,7 +39,7 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
     squeezed = [h.squeezed for h in header]
     wanted = {}
     for column, names in _NAMES.items():
-        # Where a quantity is there in two units, the one in nm.
+        # If a quantity is given in two units, the one not in pixels.
         places = [at for name in names for at, found in enumerate(squeezed) if found == name]
         if places:
             wanted[column] = min(places, key=lambda at: header[at].unit == "px")

@@ -37,7 +37,7 @@ def writable_format(path: Path, to: str | None) -> str:
 
 
 def files_of(path: Path, format: str) -> list[Path]:
-    """The files that writing a format under `path` makes: itself, and those beside it."""
+    """The files written for a format: `path` itself, and any companion files."""
     return [path, *(path.with_suffix(suffix) for suffix in WRITERS[format].side_suffixes)]
 
 
@@ -45,7 +45,7 @@ def write(table: Localizations, path: Path, format: str) -> Written:
     """Write a table in one of the `WRITERS`; several files appear together or not at all."""
     writer = WRITERS[format]
     if len(table) == 0 and format == "challenge-standard":
-        raise InputError(f"{path}: without a header an empty table is no table; give to='thunderstorm'")
+        raise InputError(f"{path}: this format has no header, so it can't store an empty table; give to='thunderstorm'")
     files = files_of(path, format)
     with ExitStack() as together:
         writer.write(table, [together.enter_context(whole_file(file)) for file in files])

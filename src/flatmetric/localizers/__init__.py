@@ -1,1 +1,1 @@
-"""Programs that find molecules in images: a baseline of our own, and adapters to packages that users have."""
+"""Programs that find molecules in images: a baseline of our own, and adapters to other packages."""

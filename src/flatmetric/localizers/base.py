@@ -14,7 +14,7 @@ Settings = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """The usual value of a setting and its limits, both included; an odd one is a side of a square around a pixel."""
+    """The default of a setting and its limits, both included; `odd` for the side of a square centred on a pixel."""
 
     usual: float
     least: float
@@ -64,7 +64,7 @@ Localizer = Callable[[FloatArray, Settings], Spots]
 
 
 def inside(images: FloatArray, x: FloatArray, y: FloatArray) -> BoolArray:
-    """Which places lie within images of this shape; one that is not a number lies nowhere.
+    """Which positions lie within images of this shape; NaN lies outside.
 
     Examples
     --------

@@ -11,7 +11,7 @@ SETTINGS = {
     "threshold": Setting(4.0, 0.0, 1e6),  # in units of the noise of the filtered image
     "box": Setting(7.0, 3.0, 63.0, odd=True),  # side of the fitted square, pixels
     "sigma": Setting(1.2, 0.3, 20.0),  # expected width of a spot, pixels
-    "widest": Setting(2.6, 0.3, 60.0),  # largest width that is believed, pixels
+    "widest": Setting(2.6, 0.3, 60.0),  # largest width that is accepted, pixels
     "fitted": Setting(1.0, 0.0, 1.0),  # 0: the centre of mass instead of a fit
 }
 DEFAULTS = usual(SETTINGS)
@@ -51,7 +51,7 @@ def localize(images: FloatArray, settings: Settings) -> Spots:
 def find_maxima(images: FloatArray, sigma: float, threshold: float, margin: int) -> tuple[IntArray, IntArray, IntArray]:
     """Image, row and column of maxima of the band-passed images above `threshold` times their noise.
 
-    `sigma` is the expected width of a spot in pixels; a `margin` of so many pixels at the edges is left out.
+    `sigma` is the expected width of a spot in pixels; `margin` pixels at each edge are left out.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def fit_gaussians(
 ) -> tuple[FloatArray, FloatArray, FloatArray, BoolArray]:
     """Maximum-likelihood fit of a pixel-integrated round Gaussian and a flat background to squares of photons.
 
-    Returns x and y against the middle of the square (pixels), photons, and whether the fit is to be believed: it
+    Returns x and y relative to the middle of the square (pixels), photons, and whether the fit is accepted: it
     converged within the square and its width lies between half of `sigma` and `widest` (pixels).
 
     Examples
@@ -151,7 +151,7 @@ def _scoring_step(data: FloatArray, values: FloatArray, side: int) -> FloatArray
     model = np.maximum(model, 1e-3)
     gradient = np.einsum("kpi,kp->ki", slopes, data / model - 1)
     curvature = np.matmul(slopes.transpose(0, 2, 1), slopes / model[:, :, None])
-    # A value that the data say nothing of stays where it is.
+    # A parameter that the data do not constrain stays where it is.
     diagonal = np.einsum("kii->ki", curvature)
     curvature += (1e-6 * diagonal + 1e-12 * diagonal.max(axis=1, keepdims=True))[:, :, None] * np.eye(5)
     return np.asarray(np.linalg.solve(curvature, gradient[:, :, None])[:, :, 0])
@@ -183,7 +183,7 @@ def _model(values: FloatArray, side: int) -> tuple[FloatArray, FloatArray]:
 
 
 def _axis(centre: FloatArray, sigma: FloatArray, side: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """What of a Gaussian falls into each pixel along an axis, and how that changes with its centre and its width."""
+    """The fraction of a Gaussian in each pixel along an axis, and its derivatives by centre and by width."""
     from scipy.special import ndtr
 
     edges = np.arange(side + 1) - side / 2

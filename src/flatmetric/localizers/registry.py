@@ -23,7 +23,7 @@ _EXTRA = "pip install 'flatmetric[localizers]'"
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A localizer: what it runs, its settings, the package that it needs and how to get that."""
+    """A localizer: its function, its settings, the package it needs and how to install that."""
 
     run: Localizer
     settings: Mapping[str, Setting]
@@ -61,7 +61,7 @@ _PICASSO: list[Mapping[str, float]] = [
     {"min_net_gradient": 800.0},
     {"min_net_gradient": 400.0, "box": 5.0},
 ]
-# Each list is ordered from sensitive to strict, then by other settings; a name is the method's and its number, from 1.
+# Each list is ordered from sensitive to strict, then by other settings; a name is the method and a number from 1.
 _VARIANTS: dict[str, list[Mapping[str, float]]] = {
     "baseline": [
         {"threshold": 3.0},

@@ -48,7 +48,7 @@ def _localize(images: FloatArray, settings: Settings, blobs: Any) -> Spots:
             overlap=settings["overlap"],
         )
         y, x, sigma = rows[:, 0], rows[:, 1], rows[:, 2]
-        # A Gaussian of this peak and width holds so much light.
+        # The total light of a Gaussian of this peak and width.
         return x, y, light[y.astype(int), x.astype(int)] * 2 * np.pi * sigma**2
 
     return image_by_image(images, find)

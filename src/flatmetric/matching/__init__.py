@@ -1,1 +1,1 @@
-"""Who is compared with whom: the protocol, the matching, and its outcome."""
+"""What is compared with what: the protocol, the matching and its result."""

@@ -1,4 +1,4 @@
-"""A protocol applied to two tables: who counts, who is matched with whom, and by how much they differ."""
+"""A protocol applied to two tables: which rows count, which are matched, and by how much they differ."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from flatmetric.matching.protocol import Protocol
 
 @dataclass(frozen=True, eq=False)
 class Matched:
-    """Two tables with all their rows (the truth after its wobble), and who takes part.
+    """Two whole tables (the truth with the wobble applied), and which of their rows take part.
 
-    `truth_rows` and `pred_rows` passed the border and the frame limits; `matches` are between those, as rows of the
-    whole tables; `truth_kept` and `pred_kept` are the rows that count after the don't-care rule. `photon_threshold` is
-    the one applied, None without. `warnings` name what looks wrong.
+    `truth_rows` and `pred_rows` are within the border and the frame limits; `matches` are pairs of those, as rows of
+    the whole tables; `truth_kept` and `pred_kept` are the rows that count after the don't-care rule. `photon_threshold`
+    is the one applied, or None. `warnings` lists what looks wrong.
     """
 
     truth: Localizations
@@ -112,8 +112,8 @@ def match_tables(truth: Localizations, pred: Localizations, protocol: Protocol, 
     if protocol.wobble is not None:
         dx, dy = protocol.wobble.shifts(truth.in_3d().z)  # type: ignore[arg-type]
         truth = dataclasses.replace(truth, x=truth.x + dx, y=truth.y + dy)
-    everyone = np.arange(max(len(truth), len(pred)))
-    truth_rows, pred_rows = _rows_within(truth, protocol, everyone), _rows_within(pred, protocol, everyone)
+    all_rows = np.arange(max(len(truth), len(pred)))
+    truth_rows, pred_rows = _rows_within(truth, protocol, all_rows), _rows_within(pred, protocol, all_rows)
     warnings = []
     if len(truth_rows) == 0:
         warnings.append("the border or the frame limits leave no true molecule")
@@ -150,10 +150,10 @@ def match_tables(truth: Localizations, pred: Localizations, protocol: Protocol, 
     )
 
 
-def _rows_within(table: Localizations, protocol: Protocol, everyone: IntArray) -> IntArray:
-    """The rows strictly within the border and within the frame limits; `everyone` numbers all possible rows."""
+def _rows_within(table: Localizations, protocol: Protocol, all_rows: IntArray) -> IntArray:
+    """The rows strictly within the border and within the frame limits; `all_rows` is 0, 1, 2, ... for all rows."""
     if protocol.border is None and protocol.first_frame is None and protocol.last_frame is None:
-        return everyone[: len(table)]
+        return all_rows[: len(table)]
     inside = np.ones(len(table), dtype=bool)
     if protocol.border is not None and protocol.fov is not None:
         for axis, size in ((table.x, protocol.fov[0]), (table.y, protocol.fov[1])):
@@ -197,11 +197,9 @@ def _photon_threshold(truth: Localizations, rows: IntArray, protocol: Protocol) 
     if protocol.photon_threshold is None and protocol.photon_quantile is None:
         return None
     if truth.photons is None:
-        if protocol.photon_threshold == 0:  # the challenge's own threshold: without photons it excludes nobody
+        if protocol.photon_threshold == 0:  # the challenge's own threshold: without photons it excludes nothing
             return None
-        raise InputError(
-            f"{truth.provenance.file or 'truth'}: it has no photons for a photon threshold; leave the threshold out"
-        )
+        raise InputError(f"{truth.provenance.file or 'truth'}: it has no photons, so leave the photon threshold out")
     if protocol.photon_threshold is not None:
         return float(protocol.photon_threshold)
     if len(rows) == 0:

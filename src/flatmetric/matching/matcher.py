@@ -56,7 +56,7 @@ def match_frames(
 def assign_frames(
     truth: Localizations, pred: Localizations, *, dim: int, p: float, c: float, threads: int = 1
 ) -> Matches:
-    """The pairs of the best assignment in every frame: a pair costs distance^p (nm), leaving it apart c^p.
+    """The optimal assignment in every frame: a pair costs distance^p (nm), leaving its two points unpaired c^p.
 
     Examples
     --------

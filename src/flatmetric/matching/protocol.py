@@ -37,7 +37,7 @@ class Wobble:
             raise InputError("the wobble table holds a number that is not finite")
 
     def shifts(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The shifts in x and y at the depths `z`, nm: the entry nearest in depth, the first of equals.
+        """The shifts in x and y at the depths `z`, nm: the entry nearest in depth, the first on ties.
 
         Examples
         --------
@@ -50,7 +50,7 @@ class Wobble:
         below = np.clip(above - 1, 0, None)
         above = np.clip(above, None, len(depths) - 1)
         down, up = np.abs(z - depths[below]), np.abs(depths[above] - z)
-        # Of entries at one depth, and of two equally near, the first in the table.
+        # Ties, whether at one depth or equally near, go to the first entry in the table.
         first = np.searchsorted(depths, depths)
         low, high = order[first[below]], order[first[above]]
         row = np.where((down < up) | ((down == up) & (low <= high)), low, high)
@@ -108,9 +108,9 @@ class Protocol:
             if frame is not None and (isinstance(frame, bool) or not isinstance(frame, (int, np.integer))):
                 raise InputError(f"{field} is {frame!r}; give a frame number")
         if not isinstance(self.name, str):
-            raise InputError(f"name is {self.name!r}; give a text")
+            raise InputError(f"name is {self.name!r}; give a string")
         if self.wobble is not None and not isinstance(self.wobble, Wobble):
-            raise InputError(f"wobble is {self.wobble!r:.40}; give a Wobble, as read_wobble makes it")
+            raise InputError(f"wobble is {self.wobble!r:.40}; give a Wobble, as returned by read_wobble")
         if self.dim not in (None, 2, 3) or isinstance(self.dim, float):
             raise InputError(f"dim is {self.dim!r}; give 2 or 3")
         for field in ("tolerance", "tolerance_z"):
@@ -195,7 +195,7 @@ class Protocol:
                 content["wobble"] = read_wobble(path.parent / str(content["wobble"]))
             if "fov" in content:
                 content["fov"] = field_of_view(content["fov"])
-            # One kind of threshold takes the place of the preset's other.
+            # A photon quantile replaces the preset's photon threshold.
             if "photon_quantile" in content:
                 content.setdefault("photon_threshold", None)
             return dataclasses.replace(start, **{"name": path.stem, **content})

@@ -1,4 +1,4 @@
-"""What a metric is: a described field of its family's result, and a formula over what frames add up to."""
+"""The metric type: a field of its family's result class, with a description and a formula of sums over frames."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Settings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sums:
-    """What a set of frames adds up to. Each field is one number, or a column with one number for each of many sets.
+    """Sums over a set of frames. Each field is one number, or a column with one number for each of many sets.
 
     Lengths in nm, errors are pred minus truth. Photons of matched rows are centred and scaled, so that their squares
-    keep their digits.
+    keep full precision.
     """
 
     n_truth: FloatArray  # molecules and detections that count, and matched pairs of them
@@ -99,12 +99,12 @@ class Sums:
 
 
 SUMMED = tuple(field.name for field in dataclasses.fields(Sums) if field.name != "settings")
-"""The names of everything that adds over frames."""
+"""The names of all quantities that are summed over frames."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a metric has no value, and whether that is so for one set of frames."""
+    """Why a metric has no value, and a test of whether this applies to a set of frames."""
 
     text: str
     applies: Callable[[Sums], Any]
@@ -117,8 +117,9 @@ Formula = Callable[[Sums], FloatArray | float]
 class Metric:
     """One metric: its `key` in the JSON, and how it is computed and shown.
 
-    `formula` is None for what does not add over frames. `undefined` lists the reasons for which it has no value, the
-    first that applies is given. `interval` says whether a bootstrap makes sense, `shown` whether pages list it.
+    `formula` is None for metrics that sums over frames can't give. `undefined` lists the reasons why it may have no
+    value; the first that applies is given. `interval` says whether a bootstrap makes sense, `shown` whether pages list
+    it.
     """
 
     key: str
@@ -224,9 +225,9 @@ def evaluate(family: type[T], sums: Sums, measured: Mapping[str, Measure] | None
 
 
 def evaluate_many(metrics: Mapping[str, Metric], sums: Sums) -> dict[str, FloatArray]:
-    """The metrics that a bootstrap makes sense for, for many sets of frames: by key; NaN where undefined.
+    """The metrics with `interval`, for many sets of frames at once, by key; NaN where undefined.
 
-    Metrics that don't exist in 2D are left out there.
+    In 2D, metrics that exist only in 3D are left out.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         return {

@@ -1,4 +1,4 @@
-"""Whether a program's own claims of its precision are honest."""
+"""Calibration: whether the precision that a program claims matches its errors."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ def _axis(s: Sums, axes: str) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Standard deviation of error / claimed uncertainty over matched pairs: 1 is honest, 2 claims twice the precision.
+    """Standard deviation of error / claimed uncertainty over matched pairs.
 
-    `claims` is the number of matched detections that claim an uncertainty; `xy` pools both axes.
+    1 means that the claims are right, 2 that errors are twice as large as claimed. `claims` is the number of matched
+    detections with a claimed uncertainty; `xy` pools both axes.
     """
 
     x: float | None = _ratio("error / claimed uncertainty, x", lambda s: _axis(s, "x"), _FEW, shown=False)
     y: float | None = _ratio("error / claimed uncertainty, y", lambda s: _axis(s, "y"), _FEW, shown=False)
     xy: float | None = _ratio("error / claimed uncertainty", lambda s: _axis(s, "xy"), _FEW)
-    claims: int = count("detections with a claim", lambda s: s.claims, shown=False)
+    claims: int = count("detections with a claimed uncertainty", lambda s: s.claims, shown=False)

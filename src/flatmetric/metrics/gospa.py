@@ -39,7 +39,7 @@ def _false(s: Sums) -> FloatArray:
 def ospa(s: Sums) -> FloatArray:
     """OSPA of all frames together, nm.
 
-    Frames are infinitely far apart, but beyond c that makes no difference: leftover points of different frames pair.
+    Frames are infinitely far apart, but the distance is cut off at c, so leftover points of different frames can pair.
     """
     larger = np.maximum(s.n_truth, s.n_pred)
     return _root((s.moved + _price(s) * (larger - s.pairs)) / larger, s)
@@ -95,7 +95,7 @@ def check_order(p: float, c: float) -> None:
         raise InputError(f"the cutoff c of GOSPA and OSPA is {c:g}; give a positive length in nm")
     if abs(p * math.log10(c)) > _MOST_DIGITS:
         raise InputError(
-            f"the cutoff {c:g} nm to the order {p:g} of GOSPA and OSPA is no usable number; give a lower order"
+            f"the cutoff {c:g} nm to the order {p:g} of GOSPA and OSPA is out of range; give a lower order"
         )
 
 

@@ -57,8 +57,8 @@ def _decibel(signal: float, noise: float) -> Measure:
 def render(coordinates: FloatArray, shape: tuple[int, ...]) -> FloatArray:
     """An image of `shape` voxels of 10 nm: the sum of Gaussians of height 1 and width 20 nm at the (n, D) places, nm.
 
-    The voxel of a point is the one it lies in; the Gaussian is taken at the middles of the voxels, and cut three sigma
-    (rounded up to voxels) around. Points outside the image are left out.
+    The Gaussian is evaluated at voxel centres and truncated three sigma (rounded up to voxels) from the voxel that
+    contains the point. Points outside the image are left out.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def render(coordinates: FloatArray, shape: tuple[int, ...]) -> FloatArray:
     size = np.array(shape) * VOXEL
     inside = ((coordinates >= 0) & (coordinates <= size)).all(axis=1)
     points = coordinates[inside]
-    # A point on a wall belongs to the voxel below it.
+    # A point on a boundary belongs to the lower voxel.
     voxel = np.maximum(np.ceil(points / VOXEL).astype(np.int64) - 1, 0)
     _add(image, points, voxel, shape)
     return image.reshape(shape)

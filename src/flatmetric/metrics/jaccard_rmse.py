@@ -25,7 +25,7 @@ _bias = partial(metric, unit="nm", format="+.2f", better="zero")
 
 
 def hypot(a: FloatArray, b: FloatArray) -> FloatArray:
-    """sqrt(a^2 + b^2), to the same bit on every machine, which numpy's is not."""
+    """sqrt(a^2 + b^2), bit-identical on every machine, unlike numpy's."""
     return np.asarray(_hypot(a, b))
 
 
@@ -48,7 +48,7 @@ def f1(s: Sums) -> FloatArray:
 
 
 def jaccard(s: Sums) -> FloatArray:
-    """Matched pairs over all that is there, in percent."""
+    """Matched pairs over all molecules and detections, each pair counted once, in percent."""
     return 100 * s.tp / (s.n_truth + s.n_pred - s.tp)
 
 
@@ -91,7 +91,7 @@ def photon_correlation(s: Sums) -> FloatArray:
 
 
 def _spread(total: FloatArray, squares: FloatArray, count: FloatArray) -> FloatArray:
-    """Sum of squared deviations from the mean; 0 where it is only rounding, as of one pair drawn again and again."""
+    """Sum of squared deviations from the mean; 0 where it is only rounding, e.g. if a resample repeats one pair."""
     spread = squares - total**2 / count
     return np.where(spread > _ROUNDING * squares, spread, 0.0)
 

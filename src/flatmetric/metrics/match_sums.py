@@ -43,7 +43,7 @@ def match_quantities(rows: MatchedRows) -> Iterator[tuple[str, tuple[FloatArray,
         yield "photons_pred_square", (b, b)
         yield "photons_product", (a, b)
     if rows.uncertainty is not None:
-        claim = np.where(rows.uncertainty > 0, rows.uncertainty, np.inf)  # none, or not a number: counts for nothing
+        claim = np.where(rows.uncertainty > 0, rows.uncertainty, np.inf)  # zero, negative or NaN means no claim
         yield "claims", (np.isfinite(claim).astype(np.float64),)
         for axis, name in enumerate("xy"):
             ratio = rows.errors[:, axis] / claim

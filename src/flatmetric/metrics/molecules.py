@@ -1,4 +1,4 @@
-"""The challenge's metrics over molecules instead of their appearances in frames."""
+"""The challenge's metrics per molecule instead of per appearance in a frame."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class MoleculeScore:
 
 
 def molecule_numbers(truth: Localizations) -> IntArray | None:
-    """A number from 0 for the molecule of each row: rows of one id belong together. None without ids.
+    """A molecule number, from 0, for each row; rows with the same id share one. None without ids.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def molecule_numbers(truth: Localizations) -> IntArray | None:
 def molecule_score(
     molecules: IntArray | None, matched_rows: IntArray, errors: FloatArray, *, dim: int
 ) -> tuple[MoleculeScore, Reasons]:
-    """Score molecules from the number of each true row's molecule, the matched rows, and their (k, 3) errors in nm.
+    """Score molecules from the molecule number of each true row, the matched rows, and their (k, 3) errors in nm.
 
     A molecule is found if one of its rows is matched. Its error is the mean of the errors of its matched rows, which is
     the mean of its detections minus its place. The detection ratio is the share of its rows that were matched, averaged

@@ -37,8 +37,8 @@ def _alone(s: Sums) -> FloatArray:
 class Rmsmd:
     """Root mean square of the distances (nm) of all points to the nearest of the other side.
 
-    `per_frame` looks for the nearest point within the frame and pools all frames; points of frames with nobody on the
-    other side have no nearest and are counted in `alone`. `whole_set` ignores the frames.
+    `per_frame` takes the nearest point within the frame and pools all frames; points in frames where the other side
+    is empty have none and are counted in `alone`. `whole_set` ignores the frames.
     """
 
     per_frame: float | None = error("RMSMD per frame", _per_frame, _ALONE)
@@ -48,7 +48,7 @@ class Rmsmd:
     per_frame_pred_to_truth: float | None = error(
         "RMSMD per frame, pred to truth", _pred_to_truth, _ALONE_PRED, shown=False
     )
-    alone: int = count("points with nobody in their frame", _alone, better="lower", shown=False)
+    alone: int = count("points without a counterpart in their frame", _alone, better="lower", shown=False)
     whole_set: float | None = error("RMSMD whole set")
     whole_set_truth_to_pred: float | None = error("RMSMD whole set, truth to pred", shown=False)
     whole_set_pred_to_truth: float | None = error("RMSMD whole set, pred to truth", shown=False)

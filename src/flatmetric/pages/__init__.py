@@ -1,1 +1,1 @@
-"""One HTML file that explains a score, a comparison or a leaderboard: no network, no server, nothing beside it."""
+"""One HTML file that explains a score, a comparison or a leaderboard: no network, no server, no other files."""

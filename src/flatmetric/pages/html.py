@@ -8,7 +8,7 @@ from html import escape
 from importlib import resources
 from typing import Any
 
-# Nothing may be fetched: what is not in the file is not there.
+# Nothing may be fetched: everything is in the file.
 _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
 )
@@ -20,7 +20,7 @@ def table(
 ) -> str:
     """A table with a caption, marked-up headers, and a button that saves it as NAME.csv.
 
-    Cells that are numbers stand to the right; a cell given as (text, number) is sorted by the number.
+    Numbers are right-aligned; a cell given as (text, number) is sorted by the number.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def section(anchor: str, title: str, body: str) -> str:
 
 
 def chart(name: str, label: str, *, tall: bool = False) -> str:
-    """The place of a chart; `label` says in words what it shows, for those who can't see it.
+    """A placeholder for a chart; `label` describes it for screen readers.
 
     Examples
     --------

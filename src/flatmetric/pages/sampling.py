@@ -13,7 +13,7 @@ from flatmetric.scoring.breakdown import averaged_frames, per_frame
 from flatmetric.scoring.score import Score
 
 ROWS = 36_000
-"""Molecules and detections that the frame browsers of a page hold together."""
+"""At most this many molecules and detections in all frame browsers of a page together."""
 
 _MOST_SERIES = 600
 _MOST_POINTS = 4000
@@ -23,7 +23,7 @@ _CURVE_POINTS = 300
 
 
 def chosen_frames(cost: FloatArray, rows: IntArray, budget: int) -> IntArray:
-    """Which frames (places in the list) to show: all if their `rows` fit, else the worst and some spread evenly.
+    """Indices of the frames to show: all if their `rows` fit, else the worst and an even sample of the rest.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def frames_content(score: Score, budget: int) -> dict[str, Any]:
     matched, costs = score.matched, score.costs
     cost = np.asarray(table["flat_metric"] * len(matched.truth_kept), dtype=np.float64)
     chosen = chosen_frames(cost, table["n_truth"] + table["n_pred"], budget)
-    # What a row costs by itself, nm: the distance it is moved, or lam.
+    # The cost of a row per unit of its mass, nm: the distance it is moved, or lam.
     own = [
         np.divide(c, m, out=np.zeros(len(c)), where=m > 0)
         for c, m in ((costs.displaced + costs.missed, costs.truth_mass), (costs.false, costs.pred_mass))
@@ -100,7 +100,7 @@ class _Side:
         return self._kept[slice(*np.searchsorted(self._frames, [frame, frame + 1]))]
 
     def rows(self, frame: int, other: _Side) -> dict[str, Any]:
-        """Columns of one frame; a partner is the place in the other side's columns, -1 for nobody."""
+        """Columns of one frame; a partner is an index into the other side's columns, -1 for none."""
         part = slice(*np.searchsorted(self._frames, [frame, frame + 1]))
         rows, at = self._kept[part], self._order[part]
         theirs = other.kept(frame)
@@ -192,7 +192,7 @@ def errors_content(score: Score) -> dict[str, Any]:
 
 
 def curve_content(score: Score, lam_max: float) -> dict[str, Any]:
-    """The Flat Metric against lam, nm: its breakpoints, or of many some 300 spread evenly, exact at each."""
+    """The Flat Metric against lam, nm: its breakpoints, or about 300 of them spread evenly; exact at each."""
     if len(score.matched.truth_kept) == 0:
         return {"lam": [], "value": [], "breakpoints": 0}
     curve = score.curve(lam_max)
@@ -202,7 +202,7 @@ def curve_content(score: Score, lam_max: float) -> dict[str, Any]:
 
 
 def _rounded(values: npt.NDArray[Any], digits: int) -> list[Any]:
-    """Numbers for JSON: short, and None for what is not one."""
+    """Rounded numbers for JSON, None for NaN and infinity."""
     short = np.round(np.asarray(values, dtype=np.float64), digits) + 0.0
     whole = digits == 0
     return [None if not np.isfinite(v) else int(v) if whole or v == int(v) else v for v in short.tolist()]

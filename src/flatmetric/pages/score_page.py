@@ -34,7 +34,7 @@ _RANKING_PLAIN = ("challenge.recall", "challenge.precision")  # their intervals 
 class Scored:
     """A score with its name, its intervals if any, and sentences on what looks wrong with the files.
 
-    `warnings` is None where nobody looked.
+    `warnings` is None if the files were not checked.
     """
 
     name: str
@@ -120,7 +120,7 @@ def _summary(scored: Scored) -> str:
 
 
 def _warnings(scored: Sequence[Scored]) -> str:
-    """What looks wrong with the files, under a heading of its own; nothing where nobody looked."""
+    """What looks wrong with the files, under its own heading; empty if they were not checked."""
     looked = [one for one in scored if one.warnings is not None]
     if not looked:
         return ""
@@ -186,7 +186,7 @@ def _lead(comparison: Comparison) -> str:
 def _details(
     scored: Sequence[Scored], binned: Sequence[Bins], everyone: Sequence[Scored]
 ) -> list[tuple[str, str, str]]:
-    """The sections that are drawn from the content, one program at a time; the budget is of everyone."""
+    """The sections that are drawn from the content, one program at a time; the budget covers all programs."""
     choice = ""
     if len(scored) > 1:
         names = "".join(f"<option value='{k}'>{escape(one.name)}</option>" for k, one in enumerate(scored))
@@ -314,7 +314,7 @@ def _binned(score: Score) -> Bins:
 
 
 def _content(scored: Sequence[Scored], binned: Sequence[Bins], everyone: Sequence[Scored]) -> dict[str, Any]:
-    """What the script draws: everything of some programs, budget and curve of all."""
+    """What the script draws: everything about the detailed programs, budget and curve of all."""
     budget = sampling.ROWS // max(1, len(scored))
     return {
         "kind": "score",

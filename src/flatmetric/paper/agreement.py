@@ -29,7 +29,7 @@ _FEWEST = 5  # participants below which a correlation says nothing
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How a metric goes with efficiency over the participants of one data set; None where it can't be said.
+    """How a metric correlates with efficiency over the participants of one data set; None where undefined.
 
     -1 is perfect: the metric is an error, efficiency a merit. Intervals are 95 %, by resampled participants.
     """
@@ -91,7 +91,7 @@ def agreements(entries: Sequence[Entry], metric: str, *, seed: int = 0) -> list[
 def advantages(entries: Sequence[Entry], *, seed: int = 0) -> list[Advantage]:
     """The paper's claim in each data set: that the Flat Metric is closer to efficiency than RMSMD is.
 
-    Where no data set has enough participants, over "all" of them.
+    If no data set has enough participants, all of them are pooled as "all".
 
     Examples
     --------
@@ -116,7 +116,7 @@ def advantages(entries: Sequence[Entry], *, seed: int = 0) -> list[Advantage]:
 
 
 def verdict(measured: Sequence[Advantage]) -> str:
-    """Whether the paper's claim holds, in a sentence: only leads beyond their 95 % interval speak for or against it.
+    """Whether the paper's claim holds, in a sentence: only leads whose 95 % interval excludes 0 count.
 
     Examples
     --------
@@ -132,7 +132,9 @@ told (95 %): the claim holds in part.
     open_ = len(known) - ahead - behind
     words = "holds" if ahead == len(known) else "holds in part" if ahead else "is not confirmed"
     if known[0].dataset == ALL:
-        outcome = "more closely than RMSMD" if ahead else "less closely than RMSMD" if behind else "about as RMSMD does"
+        outcome = (
+            "more closely than RMSMD" if ahead else "less closely than RMSMD" if behind else "about as closely as RMSMD"
+        )
         return f"Over all data sets together the Flat Metric follows efficiency {outcome} (95 %): the claim {words}."
     return (
         f"The Flat Metric follows efficiency more closely than RMSMD in {ahead} of {len(known)} data sets, "

@@ -65,7 +65,7 @@ class Settings:
 
     @property
     def found(self) -> IntArray:
-        """How many of the points are found at each recall."""
+        """The number of points detected at each recall."""
         return np.rint(np.linspace(0.0, 1.0, self.steps) * self.points).astype(np.int64)
 
     @property
@@ -76,7 +76,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trials:
-    """All trials of one radius: positions in nm, and the frame, from 1, that stands for the trial."""
+    """All trials of one radius: positions in nm, and the frame number, from 1, that identifies the trial."""
 
     truth: FloatArray
     truth_frame: IntArray
@@ -120,7 +120,7 @@ class Surfaces:
 
 
 def surfaces(settings: Settings, progress: Progress | None = None) -> Surfaces:
-    """Run the experiment: points uniform in a 6.4 um square, a part of them found, displaced uniformly in a disk.
+    """Run the experiment: points uniform in a 6.4 um square, some of them detected, displaced uniformly in a disk.
 
     Every detection belongs to a point (precision 100 %). The same seed gives the same numbers.
 
@@ -172,7 +172,7 @@ def draw_trials(settings: Settings, row: int) -> Trials:
     frames, n = settings.steps * settings.trials, settings.points
     truth = rng.uniform(0.0, FIELD_NM, (frames * n, 2))
     frame = np.repeat(np.arange(1, frames + 1), n)
-    # Points are drawn alike, so the first of a trial are as good as any.
+    # Points are independent and alike, so the first of a trial are as good as any.
     kept = np.flatnonzero(np.tile(np.arange(n), frames) < np.repeat(settings.found, settings.trials * n))
     distance = settings.radius[row] * np.sqrt(rng.random(len(kept)))
     angle = rng.uniform(0.0, 2 * math.pi, len(kept))
@@ -220,8 +220,8 @@ def _challenge_metrics(settings: Settings, trials: Trials) -> tuple[FloatArray, 
 class Deviation:
     """Where the Flat Metric at full recall leaves the line c RMSE = 2r/3, by radius, in nm.
 
-    `flat_metric` = `line` + `cap` + `partners` + `chance`: what 2 lam saves on far points, what better partners than
-    the point's own save, and what is left to chance. `standard_error` is that of the mean Flat Metric.
+    `flat_metric` = `line` + `cap` + `partners` + `chance`: the saving from the cap at 2 lam, the saving from better
+    partners than the point's own, and sampling noise. `standard_error` is that of the mean Flat Metric.
     """
 
     radius_nm: FloatArray
@@ -261,7 +261,7 @@ def deviation(result: Surfaces) -> Deviation:
 def dense_lp_seconds(settings: Settings) -> float | None:
     """The time that the paper's dense linear program would need for all problems: the mean of a sample, times all.
 
-    The sample goes over all radii and recalls evenly. None where the program can't hold so many points.
+    The sample covers radii and recalls evenly. None if there are too many points for the program.
 
     Examples
     --------
@@ -276,7 +276,7 @@ def dense_lp_seconds(settings: Settings) -> float | None:
     sample = min(_LP_SAMPLE, settings.steps * settings.steps)
     seconds = []
     for k in range(sample):
-        # Two strides that have no common rhythm: a regular pattern over the square of radii and recalls.
+        # Two incommensurate strides: an even pattern over the square of radii and recalls.
         row = int((k + 0.5) / sample * settings.steps)
         column = int((k * 0.6180339887) % 1 * settings.steps)
         one = Settings(settings.points, settings.lam, settings.steps, 1, settings.seed)
@@ -379,7 +379,7 @@ def _draw_surface(
 
 
 def draw_deviation(d: Deviation) -> Figure:
-    """How the Flat Metric at full recall leaves its line, and what takes it away.
+    """How the Flat Metric at full recall deviates from its line, and why.
 
     Examples
     --------

@@ -44,7 +44,7 @@ class ToyExample:
 
     @property
     def created(self) -> int:
-        """Found points that stay where they are."""
+        """Estimated points without a true partner."""
         return len(self.pred) - self.transported
 
     def columns(self) -> dict[str, list[str] | FloatArray]:

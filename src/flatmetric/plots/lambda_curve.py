@@ -16,7 +16,7 @@ _DASHES = ("-", "--", "-.", ":")
 
 
 def lambda_curves(axes: Axes, curves: Mapping[str, FlatCurve], *, lam: float | None = None) -> Axes:
-    """Curves by the names of programs; where two of them change places there is a ring, and a line at `lam` (nm).
+    """Curves by program name, with a ring where two of them cross and a line at `lam` (nm).
 
     Examples
     --------

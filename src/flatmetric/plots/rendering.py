@@ -1,4 +1,4 @@
-"""A super-resolved picture of the truth or of a result, with what was missed or made up."""
+"""A super-resolved image of the truth or of a result, with missed molecules or false detections marked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BRIGHTEST = 98.0  # percentile of the pixels that hold light, drawn white
 
 
 def rendering(axes: Axes, score: Score, side: Literal["truth", "pred"]) -> Axes:
-    """All frames in one picture: where molecules are; missed ones (truth) or false ones (pred) have a mark.
+    """All frames in one image, with missed molecules (truth) or false detections (pred) marked.
 
     At most 2000 marks are drawn, spread evenly over the frames.
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def standings(axes: Axes, places: Sequence[Standing]) -> Axes:
-    """The rank of each program as a dot and its interval as a line, best on top; the Flat Metric (nm) stands beside.
+    """The rank of each program as a dot and its interval as a line, best on top, with the Flat Metric (nm) beside it.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How every figure looks: colours that the colour-blind tell apart, sizes for print, the same bytes each time."""
+"""The style of all figures: colours safe for the colour-blind, sizes for print, the same bytes each time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flatmetric.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Okabe and Ito's palette: told apart by all common kinds of colour vision, and by lightness in grey print.
+# Okabe and Ito's palette: distinct for all common kinds of colour vision, and by lightness in greyscale print.
 BLACK = "#000000"
 ORANGE = "#e69f00"
 SKY = "#56b4e9"
@@ -30,7 +30,7 @@ MISSED = VERMILION
 FALSE = ORANGE
 SERIES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 
-_SETTINGS: Any = {  # any: the names of settings are a type of their own
+_SETTINGS: Any = {  # Any: matplotlib has its own type for setting names
     "axes.grid": False,
     "axes.spines.right": False,
     "axes.spines.top": False,
@@ -48,7 +48,7 @@ _DPI = 200
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Draw inside this block, so that the figure has our look and nobody else's changes.
+    """Draw inside this block to use our style without changing matplotlib's settings elsewhere.
 
     Examples
     --------
@@ -77,14 +77,14 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def literal(text: str) -> str:
-    r"""A name from a user as it is: no mathematics between dollars, and none that legends leave out.
+    r"""A user-given name shown verbatim: dollars don't start mathematics, and legends don't skip it.
 
     Examples
     --------
     >>> print(literal("a$b"))
     a\$b
     """
-    # Bytes of a file name that are no text can't be drawn; they are shown by their numbers.
+    # Bytes of a file name that can't be decoded are shown as escapes.
     shown = text.encode("utf-8", "backslashreplace").decode().replace("$", r"\$")
     return f" {shown}" if shown.startswith("_") else shown
 

@@ -1,4 +1,4 @@
-"""The transport plan as a map: what was moved, what was missed, what was made up."""
+"""The transport plan as a map: what was moved, missed, or falsely detected."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def transport_map(
 ) -> Axes:
     """Draw (n, 2) true and (m, 2) predicted positions in nm and the plan between them.
 
-    Row `truth_rows[k]` of the truth is joined by a line with row `pred_rows[k]` of pred; a cross stands on mass that is
-    destroyed (missed), a plus on mass that is created (false). y points down, as in images. `scale_bar` draws a length
+    Row `truth_rows[k]` of the truth is joined by a line with row `pred_rows[k]` of pred; a cross marks mass that is
+    destroyed (missed), a plus mass that is created (false). y points down, as in images. `scale_bar` draws a length
     of one, two or five times a power of ten nm.
 
     Examples
@@ -107,7 +107,7 @@ def _draw_scale_bar(axes: Axes) -> None:
 
 
 def round_length(longest: float) -> float:
-    """The largest of 1, 2 and 5 times a power of ten that is not longer, in the unit given.
+    """The largest 1, 2 or 5 times a power of ten that is at most `longest`, in the same unit.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""Whether a file is right at all, and what is in it."""
+"""Checks for errors in a file, and a summary of what is in it."""

@@ -1,4 +1,4 @@
-"""`check_tables`: a shift, wrong frames, exchanged or mirrored axes or a wrong unit, found, measured and fixed.
+"""`check_tables`: detect, measure and fix a shift, wrong frames, swapped or mirrored axes, or a wrong unit.
 
 Take the displacements between all points of the same frames. Detections of the molecules, however shifted as a whole,
 pile up at one displacement; unrelated points spread evenly. Each hypothesis changes the result in one way before
@@ -21,7 +21,7 @@ from flatmetric.localizations import Localizations
 from flatmetric.transport.flat_metric import flat_metric
 
 Kind = Literal["shift", "frame_offset", "swapped_axes", "flipped_axis", "scale", "z_sign", "duplicates", "truncated"]
-REACH = 1000.0  # nm: shifts up to this are found
+REACH = 1000.0  # nm: the largest shift that is detected
 LARGEST_OFFSET = 10  # frames
 MOST_PAIRS = 1_000_000
 WINDOW_ROWS = 5000
@@ -43,7 +43,7 @@ _SCALES = 9.5  # largest logarithm: a factor of 13 000
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something wrong with a result, as large as `estimate` says; lengths in nm.
+    """A problem with a result, and its size as `estimate`; lengths in nm.
 
     `certainty` is 0 to 1; `fix` is the argument of `read` or the step that fixes it. `flat_metric_before` and `after`
     are the Flat Metric without and with that fix, over the frames that the result covers, after the fixes of earlier
@@ -60,7 +60,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class _Effort:
-    """The cost lam (nm) of the Flat Metric that judges fixes, and the bounds on the work."""
+    """The lam (nm) of the Flat Metric that fixes are judged by, and limits on the work."""
 
     lam: float
     most_pairs: int
@@ -76,7 +76,7 @@ class _Effort:
 
 @dataclass(frozen=True, slots=True)
 class _Pile:
-    """Where displacements pile up: the place, how many pairs more than the background, and how unlikely that is."""
+    """Where displacements pile up: the position, the number of pairs above background, and its significance."""
 
     x: float
     y: float
@@ -92,7 +92,7 @@ def check_tables(
     most_pairs: int = MOST_PAIRS,
     threads: int | None = None,
 ) -> list[Finding]:
-    """What is wrong with a result as a whole, most important first; nothing for a result that is right.
+    """Systematic errors in a result, most important first; empty if there are none.
 
     `most_pairs` bounds the work: frames are left out evenly.
 
@@ -170,7 +170,7 @@ def check_window(
     []
     """
     if len(pred) > WINDOW_ROWS:
-        # About so many rows around the median frame; some of the rows tell where that is.
+        # About WINDOW_ROWS rows around the median frame, which is estimated from a sample.
         share = WINDOW_ROWS / len(pred)
         some = pred.frame[:: max(1, len(pred) // _ROWS_FOR_MEDIAN)]
         low, high = np.quantile(some, [0.5 - share / 2, 0.5 + share / 2])
@@ -227,7 +227,7 @@ def _pile(dx: FloatArray, dy: FloatArray, low_x: float, high_x: float) -> _Pile:
     cells = np.minimum(((dx - low_x) / _BIN).astype(np.int64), shape[0] - 1) * shape[1]
     cells += np.minimum(((dy + REACH) / _BIN).astype(np.int64), shape[1] - 1)
     counts = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
-    # Two by two, so that a pile on a wall is not cut in half.
+    # In blocks of 2 x 2 bins, so that a pile on a bin edge is not cut in half.
     blocks = counts[:-1, :-1] + counts[1:, :-1] + counts[:-1, 1:] + counts[1:, 1:] if min(shape) > 1 else counts
     i, j = np.unravel_index(int(np.argmax(blocks)), blocks.shape)
     x, y = low_x + (int(i) + 1) * _BIN, -REACH + (int(j) + 1) * _BIN
@@ -264,7 +264,7 @@ def _geometry(truth: Localizations, pred: Localizations, effort: _Effort) -> Fin
     as_is = _pile(*_displacements(truth, pred, rows), -REACH, REACH)
     highest = min(len(np.unique(rows[0])), len(np.unique(rows[1])))
     if _SLIGHTLY * as_is.excess > highest:
-        return None  # no pile can be so much higher
+        return None  # no pile can be that much higher
     hypotheses = _hypotheses(truth, pred, rows, effort.most_pairs)
     if _CLEARLY * as_is.excess > highest:
         hypotheses = _offsets(truth, pred, effort.most_pairs, (-1, 1))
@@ -286,7 +286,7 @@ def _geometry(truth: Localizations, pred: Localizations, effort: _Effort) -> Fin
 
 
 def _needed(finding: Finding, as_is: float) -> float:
-    """How high a pile must be to speak against the file as it is."""
+    """The excess a pile needs for its hypothesis to win over the file as it is."""
     if finding.kind == "frame_offset":
         return _SLIGHTLY * as_is + _BEYOND_CHANCE * math.sqrt(as_is + 1)
     return _CLEARLY * as_is + 5
@@ -389,7 +389,7 @@ def _shift(truth: Localizations, pred: Localizations, effort: _Effort) -> Findin
 
 
 def _depth_shift(truth: Localizations, pred: Localizations, rows: tuple[IntArray, IntArray], near: Any) -> float:
-    """The depth that goes with a lateral shift: the median of the pairs in the pile, 0 where it is not clear."""
+    """The axial shift that comes with a lateral one: the median over the pairs in the pile, or 0 if not significant."""
     if truth.z is None or pred.z is None or not truth.z.any() or not pred.z.any():
         return 0.0
     dz = pred.z[rows[1][near]] - truth.z[rows[0][near]]
@@ -406,7 +406,7 @@ def _is_half_pixel(pile: _Pile, spread: float, truth: Localizations, pred: Local
     size = pred.provenance.pixel_size or truth.provenance.pixel_size
     if size is not None:
         return abs(abs(pile.x) - size[0] / 2) <= near
-    return 35 <= abs(pile.x) <= 90  # the half of pixels of 70 to 180 nm
+    return 35 <= abs(pile.x) <= 90  # half a pixel, for pixels of 70 to 180 nm
 
 
 def _z_sign(truth: Localizations, pred: Localizations, effort: _Effort) -> Finding | None:
@@ -431,7 +431,7 @@ def _z_sign(truth: Localizations, pred: Localizations, effort: _Effort) -> Findi
 def _repeats(pred: Localizations) -> Any:
     """Which rows repeat an earlier one."""
     columns = [column for column in (pred.frame, pred.x, pred.y, pred.z) if column is not None]
-    order = np.lexsort(columns)  # stable: of equal rows the first stays
+    order = np.lexsort(columns)  # stable: the first of equal rows is kept
     alike = np.ones(max(0, len(pred) - 1), dtype=bool)
     for column in columns:
         alike &= column[order[1:]] == column[order[:-1]]

@@ -15,7 +15,7 @@ from flatmetric.metrics.base import Sums, evaluate
 from flatmetric.metrics.jaccard_rmse import ChallengeScore
 from flatmetric.metrics.match_sums import MatchedRows, sum_matches
 from flatmetric.scoring.frame_sums import matched_rows
-from flatmetric.scoring.row_costs import NOBODY
+from flatmetric.scoring.row_costs import NO_PARTNER
 from flatmetric.scoring.score import Score, plain_values
 
 Quantity = Literal["z", "photons", "density", "frame"]
@@ -30,7 +30,7 @@ _MOST_BINS = 1000
 
 
 def per_frame(score: Score) -> Columns:
-    """Counts and the parts of the Flat Metric (nm, adding up to it) for every frame that has a row that counts.
+    """Counts and the parts of the Flat Metric (nm, adding up to it) for every frame with a counted row.
 
     Examples
     --------
@@ -61,9 +61,9 @@ def per_frame(score: Score) -> Columns:
 
 
 def averaged_frames(score: Score, most: int) -> tuple[IntArray, dict[str, FloatArray], int]:
-    """What a frame costs, nm summed over its molecules, in its three parts; of a long movie the means of neighbours.
+    """The cost of each frame, in nm summed over its molecules, in three parts; long movies are averaged in groups.
 
-    Returns the first frame of each group, the parts, and how many frames are in a group, so that there are at most
+    Returns the first frame of each group, the parts, and the number of frames in a group, chosen to give at most
     `most` groups; no parts where the Flat Metric is undefined.
 
     Examples
@@ -89,11 +89,11 @@ def averaged_frames(score: Score, most: int) -> tuple[IntArray, dict[str, FloatA
 
 
 def per_molecule(score: Score) -> Columns:
-    """Every true molecule and every detection: whom it was matched with, what it costs, which part, its potential.
+    """Every true molecule and every detection: its match, its cost, the part it belongs to, and its potential.
 
-    Rows are numbered from 0 as in the tables, -1 is nobody. `cost_nm` is what the row adds to the Flat Metric; over all
-    rows it adds up to it. `part` is displaced, missed, false or moved (a detection that a molecule was carried to),
-    or why the row does not count: outside (of the border or the frame limits), dont-care.
+    Rows are numbered from 0 as in the tables; -1 means none. `cost_nm` is what the row adds to the Flat Metric; summed
+    over all rows it gives the metric. `part` is displaced, missed, false or moved (a detection that a molecule is moved
+    to), or why the row does not count: outside (the border or the frame limits) or dont-care.
 
     Examples
     --------
@@ -162,9 +162,9 @@ def _side(
         "photons": missing if table.photons is None else table.photons,
         "part": status,
         "cost_nm": spread(cost, counts, np.nan, float),
-        "matched_row": spread(matches[1], matches[0], NOBODY, np.int64),
+        "matched_row": spread(matches[1], matches[0], NO_PARTNER, np.int64),
         "matched_distance_nm": spread(matches[2], matches[0], np.nan, float),
-        "plan_row": spread(partner[0], counts, NOBODY, np.int64),
+        "plan_row": spread(partner[0], counts, NO_PARTNER, np.int64),
         "plan_distance_nm": spread(partner[1], counts, np.nan, float),
         "potential_nm": missing if potential is None else spread(potential, counts, np.nan, float),
     }
@@ -192,9 +192,9 @@ class Bin:
 def score_in_bins(score: Score, quantity: Quantity, bins: int = 10) -> list[Bin]:
     """Scores in bins of depth (nm), photons, density (true molecules in the frame) or frame number.
 
-    A molecule belongs to the bin of its own value, a matched detection to that of its molecule, any other detection to
-    that of its own value. Bins of depth and frame have equal widths, those of photons and density hold about equally
-    many molecules.
+    A molecule goes into the bin of its own value, a matched detection into the bin of its molecule, any other detection
+    into the bin of its own value. Depth and frame bins have equal widths; photon and density bins hold about equal
+    numbers of molecules.
 
     Examples
     --------
@@ -259,7 +259,7 @@ def _edges(values: FloatArray, quantity: Quantity, bins: int) -> FloatArray:
 
 
 def _bin(score: Score, pairs: MatchedRows, truth: BoolArray, pred: BoolArray, limits: tuple[float, float]) -> Bin:
-    """One bin from its pairs, and which of the rows that count are in it."""
+    """One bin, from its pairs and masks of the counted rows in it."""
     n_truth, n_pred, costs = int(truth.sum()), int(pred.sum()), score.costs
     columns = {"n_truth": n_truth, "n_pred": n_pred, **sum_matches(pairs)}
     challenge, _ = evaluate(ChallengeScore, Sums.from_columns(columns, score.sums.total.settings))

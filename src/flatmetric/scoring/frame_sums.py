@@ -1,4 +1,4 @@
-"""What each frame adds to a score: the only source of every metric that adds over frames."""
+"""What each frame adds to a score: the single source of every metric that is a sum over frames."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ AxisScale = tuple[float, ...] | None
 class FrameSums:
     """The frames of a score, in order, and what each of them adds.
 
-    `total` is what all frames add up to, summed over matched rows rather than over the frames' sums, with fewer
-    roundings; `per_frame` has one number for each frame.
+    `total` is the sum over all frames, taken over matched rows rather than over per-frame sums, to reduce
+    rounding; `per_frame` has one number for each frame.
     """
 
     frame: IntArray
@@ -50,7 +50,7 @@ class FrameSums:
 
     @cached_property
     def table(self) -> FloatArray:
-        """The same as one (frames, quantities) array, for resampling; `Sums.from_table` is the way back."""
+        """`per_frame` as one (frames, quantities) array, for resampling; `Sums.from_table` is the inverse."""
         return np.column_stack([getattr(self.per_frame, name) for name in SUMMED])
 
 
@@ -93,7 +93,7 @@ def frame_sums(
 
 
 def matched_rows(matched: Matched) -> MatchedRows:
-    """The pairs that count, with what the metrics need of them."""
+    """The counted pairs, with the columns that the metrics need."""
     pairs = matched.counted
     of_truth, of_pred = (matched.truth.photons,), (matched.pred.photons, matched.pred.uncertainty)
     columns = [(column, pairs.truth) for column in of_truth] + [(column, pairs.pred) for column in of_pred]

@@ -14,8 +14,8 @@ from flatmetric.matching.matched import Matched
 from flatmetric.scoring.frame_sums import Weights
 from flatmetric.transport.result import FlatResult
 
-NOBODY = -1
-_ROUNDING = 1e-9  # of a mass: what rounding may leave of it
+NO_PARTNER = -1
+_ROUNDING = 1e-9  # relative to the mass: a smaller remainder is rounding error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,9 +23,9 @@ class RowCosts:
     """What each row that counts adds to the Flat Metric, nm: true rows by being displaced or missed, detections by
     being false (NaN where the Flat Metric is undefined).
 
-    `truth_mass` and `pred_mass` are the weights of the rows, of which the true ones add up to 1. `truth_partner` and
-    `pred_partner` are the rows of the whole other table that most of the mass goes to, with the distance; -1 and NaN
-    for none.
+    `truth_mass` and `pred_mass` are the weights of the rows; the true ones add up to 1. `truth_partner` and
+    `pred_partner` are the rows of the whole other table that exchange the most mass with each row, with the distance;
+    -1 and NaN for none.
     """
 
     displaced: FloatArray
@@ -52,7 +52,7 @@ def row_costs(matched: Matched, flat: FlatResult | None, weights: Weights) -> Ro
     """
     n, m = len(matched.truth_kept), len(matched.pred_kept)
     if flat is None:
-        empty, nobody, nan = np.zeros(0), np.full(m, NOBODY), np.full(m, np.nan)
+        empty, nobody, nan = np.zeros(0), np.full(m, NO_PARTNER), np.full(m, np.nan)
         return RowCosts(empty, empty, nan, empty, nan, np.zeros(0, dtype=np.int64), empty, nobody, nan)
     given = masses(matched.kept_truth, matched.kept_pred, weights)
     truth_mass, pred_mass = given.get("truth_weights", np.full(n, 1 / n)), given.get("pred_weights", np.full(m, 1 / n))
@@ -74,7 +74,7 @@ def row_costs(matched: Matched, flat: FlatResult | None, weights: Weights) -> Ro
 
 
 def masses(truth: Localizations, pred: Localizations, weights: Weights) -> dict[str, Any]:
-    """The weights for `flat_metric`: none, or the photons as shares of all true ones.
+    """The weight arguments of `flat_metric`: none, or photons as fractions of all true photons.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def _left(mass: FloatArray, gone: FloatArray) -> FloatArray:
 def _partners(
     mine: IntArray, other: IntArray, mass: FloatArray, distance: FloatArray, count: int
 ) -> tuple[IntArray, FloatArray]:
-    partner, far = np.full(count, NOBODY, dtype=np.int64), np.full(count, np.nan)
+    partner, far = np.full(count, NO_PARTNER, dtype=np.int64), np.full(count, np.nan)
     order = np.argsort(mass, kind="stable")  # the heaviest is written last and stays
     partner[mine[order]] = other[order]
     far[mine[order]] = distance[order]
@@ -121,4 +121,4 @@ def _partners(
 
 
 def _whole_rows(partner: IntArray, rows: IntArray) -> IntArray:
-    return np.where(partner >= 0, rows[np.clip(partner, 0, None)] if len(rows) else NOBODY, NOBODY)
+    return np.where(partner >= 0, rows[np.clip(partner, 0, None)] if len(rows) else NO_PARTNER, NO_PARTNER)

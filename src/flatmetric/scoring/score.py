@@ -34,7 +34,7 @@ from flatmetric.version import __version__
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreOptions:
-    """The options of `score`, to be passed on together; see there."""
+    """The options of `score`, bundled; see `score` for their meaning."""
 
     lam: float = 125.0
     protocol: Protocol = field(default_factory=Protocol)
@@ -54,7 +54,7 @@ class ScoreOptions:
         return plain_values(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values that differ wherever scores could: also by the content of the wobble table.
+        """Plain values that differ whenever scores could, including the content of the wobble table.
 
         Examples
         --------
@@ -255,17 +255,17 @@ def score(
     alpha_xy, alpha_z
         Weights of the errors in the efficiency, 1/nm.
     gospa_p, gospa_c
-        Order and cutoff (nm) of GOSPA and OSPA; the cutoff is 2 lam by default, where GOSPA of order 1 over the number
-        of true molecules is the Flat Metric.
+        Order and cutoff (nm) of GOSPA and OSPA; the cutoff is 2 lam by default, for which GOSPA of order 1 divided by
+        the number of true molecules equals the Flat Metric.
     images
         Also compare rendered images: SNR and Fourier ring correlation. Needs the field of view in the protocol.
     threads
-        All cores by default; the result is the same to the bit.
+        All cores by default; the result is bit-identical for any number.
 
     Notes
     -----
     The order is that of the challenge: wobble, border, matching, threshold, don't-care rule. True molecules at or below
-    the threshold, and detections matched to them, are taken out of both sets; all metrics are then those of the rest.
+    the threshold, and detections matched to them, are removed; all metrics are computed on what remains.
 
     Examples
     --------
@@ -278,7 +278,7 @@ def score(
     """
     protocol = Protocol() if protocol is None else protocol
     if not isinstance(protocol, Protocol):
-        raise InputError(f"protocol is {protocol!r:.60}; give a Protocol, as Protocol.preset('challenge2016')")
+        raise InputError(f"protocol is {protocol!r:.60}; give a Protocol, e.g. Protocol.preset('challenge2016')")
     truth_table, pred_table = _table(truth, "truth"), _table(pred, "pred")
     if len(truth_table) == 0:
         raise InputError(f"{truth_table.provenance.file or 'truth'}: the truth has no row; give the true molecules")

@@ -10,7 +10,7 @@ import numpy as np
 from flatmetric._arrays import FloatArray, IntArray
 from flatmetric.errors import InputError
 
-_LIFETIMES_BEFORE = 8.0  # so long before the first frame activation begins: the stack starts in the steady state
+_LIFETIMES_BEFORE = 8.0  # from the start of activation to the first frame, so that the stack starts in steady state
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,10 @@ class Photophysics:
 
     @property
     def frames_on(self) -> float:
-        """In how many frames a molecule is seen, on average.
+        """The mean number of frames in which a molecule is seen.
 
-        A stay of length t touches t + 1 frames; one frame is counted twice where the next stay begins in the frame in
-        which the last one ended, which a dark time within a frame does with probability 1 - its mean part of a frame.
+        A stay of length t touches t + 1 frames on average. A frame is counted twice if the next stay begins in the
+        frame in which the last one ended, which has probability 1 - E[min(dark time, 1)].
         """
         again_in_the_frame = 1 - self.dark_time * -math.expm1(-1 / self.dark_time)
         return self.blinks * (self.on_time + 1) - (self.blinks - 1) * again_in_the_frame
@@ -59,7 +59,7 @@ class Stays:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OnFractions:
-    """The part of each frame, above 0 and up to 1, that a molecule is on; by frame, then by molecule."""
+    """The fraction of each frame, above 0 and up to 1, for which a molecule is on; by frame, then by molecule."""
 
     molecule: IntArray
     frame: IntArray
@@ -94,14 +94,14 @@ def stays_on(activated: FloatArray, physics: Photophysics, rng: np.random.Genera
     dark = rng.exponential(physics.dark_time, len(molecule))
     first = np.cumsum(times) - times
     passed = np.cumsum(on + dark)
-    # The clock of each molecule starts at its activation: take off what the molecules before it used up.
+    # The clock of each molecule starts at its activation: subtract the time of the molecules before it.
     before = passed[first] - (on + dark)[first]
     start = activated[molecule] + passed - (on + dark) - np.repeat(before, times)
     return Stays(molecule, start, start + on)
 
 
 def on_fractions(stays: Stays, frames: int) -> OnFractions:
-    """What of each of the frames 1 to `frames` every molecule is on.
+    """The fraction of each of the frames 1 to `frames` for which every molecule is on.
 
     Examples
     --------

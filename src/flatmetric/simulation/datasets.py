@@ -1,4 +1,4 @@
-"""The data sets that can be simulated: those of the SMLM 2016 Challenge by name, and one's own by a TOML file."""
+"""The data sets that can be simulated: those of the SMLM 2016 Challenge by name, and custom ones from a TOML file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LEAST_WIDTH_NM, _MOST_WIDTH_NM = 500.0, 1e6
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """All that defines a data set but its seed. Lengths in nm, times in frames, `density` in shining molecules per um2.
+    """What defines a data set, except its seed. Lengths in nm, times in frames, `density` in shining molecules per um2.
 
     `photons` is the mean number that a molecule sends to the camera in a whole frame; molecules differ by a log-normal
     factor of spread `photons_spread`. `background` is in photons per pixel and frame.
@@ -78,7 +78,7 @@ class Dataset:
         return self.density * (self.width / 1000) ** 2
 
     def with_modality(self, modality: str) -> Dataset:
-        """The same data set by a round (2D) or an astigmatic (AS) spot.
+        """The same data set with a round (2D) or an astigmatic (AS) spot.
 
         Examples
         --------
@@ -101,8 +101,8 @@ class Dataset:
         return dataclasses.replace(self, frames=frames)
 
 
-# Photons and background of the three levels are ours: the challenge names its levels without their numbers. N1 is the
-# level that the challenge's own bound on precision is computed for (5000 photons over 109), N3 the hardest.
+# The photons and background of the three levels are our choice: the challenge gives no numbers for them. N1 is the
+# level that the challenge's own precision bound is computed for (5000 photons, background 109); N3 is the hardest.
 _NOISE = {"N1": (5000.0, 109.0), "N2": (2500.0, 60.0), "N3": (1000.0, 20.0)}
 _DENSITY = {"LD": 0.2, "HD": 2.0}
 _STRUCTURE = {"MT": "microtubules", "ER": "endoplasmic_reticulum"}
@@ -166,7 +166,7 @@ _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
 
 
 def _built(kind: type, content: Any, where: str) -> Any:
-    """A dataclass from a table of the file; names that it lacks or has not are told."""
+    """A dataclass from a table of the file; missing and unknown names are errors."""
     if not isinstance(content, dict):
         raise InputError(f"{where}: is {content!r}; make it a table")
     fields = {f.name: f for f in dataclasses.fields(kind)}

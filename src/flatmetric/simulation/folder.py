@@ -29,7 +29,7 @@ def parameters(dataset: Dataset, seed: int) -> dict[str, Any]:
 
 
 def simulate_folder(folder: Path, dataset: Dataset, seed: int, progress: Progress | None = None) -> int:
-    """Write stack, truth and parameters, these last, and return the number of true rows.
+    """Write the stack, the truth and, last, the parameters; return the number of true rows.
 
     Examples
     --------
@@ -46,9 +46,9 @@ def simulate_folder(folder: Path, dataset: Dataset, seed: int, progress: Progres
     for name in (STACK, TRUTH, PARAMETERS):
         check_writable(folder / name)
         if name != PARAMETERS and (folder / name).exists() and not (folder / PARAMETERS).exists():
-            raise InputError(f"{folder / name}: is there and was not simulated here; give another folder")
+            raise InputError(f"{folder / name}: exists and was not simulated here; give another folder")
     truth = molecules(dataset, seed)
-    # Until all is written the parameters say so: the files beside them may belong to two simulations.
+    # Marked as unfinished until all is written: until then the files may come from two simulations.
     write_text(json_text(parameters(dataset, seed) | {"unfinished": True}), folder / PARAMETERS)
     write_stack(
         folder / STACK,
@@ -69,7 +69,7 @@ def is_simulated(folder: Path, dataset: Dataset, seed: int) -> bool:
 
 
 def simulated_camera(stack: Path) -> Camera | None:
-    """The camera of a simulated stack, by the parameters beside it; None if there are none."""
+    """The camera of a simulated stack, from the parameters beside it; None without them."""
     content = read_json(stack.with_name(PARAMETERS))
     if "unfinished" in content:
         return None

@@ -1,4 +1,4 @@
-"""A data set, drawn: the molecules that shine in each frame, and the images of them."""
+"""Draw a data set: the molecules that shine in each frame, and their images."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from flatmetric.simulation.optics import spots
 from flatmetric.simulation.structures import STRUCTURES, label
 
 _MOST_STAYS = 50_000_000
-_DIMMEST = 1.0  # rows that send fewer photons than this are no event
+_DIMMEST = 1.0  # rows with fewer photons than this are dropped
 _TRUTH, _IMAGES = 0, 1  # random streams of their own
 
 
 def molecules(dataset: Dataset, seed: int) -> Localizations:
     """The truth: a row for each molecule and frame in which it shines, with its id (from 1) and its photons.
 
-    The density of shining molecules holds over the square field: labels outside of it are not seen.
+    The density of shining molecules is that of the square field; labels outside it are dropped.
 
     Examples
     --------
@@ -74,5 +74,5 @@ def images(truth: Localizations, dataset: Dataset, seed: int) -> Iterator[npt.ND
         expected = dataset.background + spots(
             xyz[rows], photons[rows], dataset.optics, pixels=dataset.pixels, pixel_size=dataset.pixel_size
         )
-        # Each frame has a random stream of its own: it does not depend on how many there are.
+        # Each frame has its own random stream, so it does not depend on the number of frames.
         yield dataset.camera.expose(expected, np.random.default_rng([seed, _IMAGES, frame]))

@@ -61,7 +61,7 @@ def spots(xyz: FloatArray, photons: FloatArray, optics: Optics, *, pixels: int, 
 
 
 def _shares(edges: FloatArray, centre: FloatArray, width: FloatArray) -> FloatArray:
-    """What of a Gaussian falls between neighbouring edges, for each centre and width: (k, pixels)."""
+    """The fraction of a Gaussian between neighbouring edges, for each centre and width: (k, pixels)."""
     from scipy.special import ndtr
 
     return np.asarray(np.diff(ndtr((edges - centre[:, None]) / width[:, None]), axis=1))

@@ -10,7 +10,7 @@ import numpy as np
 from flatmetric._arrays import FloatArray
 
 _STEP_NM = 20.0
-_TUBES_PER_UM = 1.1  # microtubules by the width of the field
+_TUBES_PER_UM = 1.1  # microtubules per um of field width
 _MICROTUBULE_RADIUS_NM = 12.5
 _BEND_PER_STEP = 0.012  # radians; a persistence length of 140 um, over which a microtubule is nearly straight
 _CELLS_PER_UM2 = 0.55

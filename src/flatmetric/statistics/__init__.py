@@ -1,1 +1,1 @@
-"""How sure a score is, which program is better, and who ranks where."""
+"""Confidence intervals of scores, comparisons of programs, and rankings."""

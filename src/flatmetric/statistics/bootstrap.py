@@ -1,4 +1,4 @@
-"""How sure a score is: a bootstrap over blocks of frames, without solving anything again."""
+"""Confidence intervals of a score: a bootstrap over blocks of frames, without solving anything again."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from flatmetric.scoring.score import Score
 
 RESAMPLES = 2000
 _CHUNK = 100  # resamples drawn at a time, to bound the memory
-_LONGEST_BLOCK_SHARE = 0.1  # of the frames: beyond, the autocorrelation of their costs is noise
+_LONGEST_BLOCK_SHARE = 0.1  # of the frames: at longer lags the autocorrelation of their costs is noise
 
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
-    """How to resample: confidence `level` in percent, number of `resamples`, `seed`, and `block`, the number of frames
-    in a row that are drawn together because molecules stay on for several frames (None: from the data).
+    """How to resample: confidence `level` in percent, number of `resamples`, `seed`, and `block`, the number of
+    consecutive frames drawn together because molecules stay on for several frames (None: from the data).
 
     Examples
     --------
@@ -43,7 +43,7 @@ class Bootstrap:
         if self.seed < 0:
             raise InputError(f"the seed is {self.seed}; give a whole number from 0")
         if not 1 <= self.level < 100:
-            raise InputError(f"the confidence level is {self.level:g}; give a percentage from 1 to below 100, as 95")
+            raise InputError(f"the confidence level is {self.level:g}; give a percentage from 1 to below 100, e.g. 95")
         if self.resamples < 100:
             raise InputError(f"the number of resamples is {self.resamples}; give at least 100")
         if self.block is not None and self.block < 1:
@@ -62,9 +62,9 @@ class Intervals:
 
 
 def confidence(score: Score, bootstrap: Bootstrap | None = None) -> Intervals:
-    """Intervals of every metric that adds over frames, by a bootstrap of blocks of frames (percentiles).
+    """Percentile intervals of every metric that is a sum over frames, by a bootstrap of blocks of frames.
 
-    The same seed gives the same bits.
+    The same seed gives bit-identical intervals.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def confidence(score: Score, bootstrap: Bootstrap | None = None) -> Intervals:
 
 
 def check_molecules(score: Score) -> None:
-    """Without true molecules there is nothing to resample."""
+    """Raise an error if there are no true molecules to resample."""
     if score.flat_result is None:
         raise InputError(f"{NO_TRUTH.text}, so there is nothing to resample")
 
@@ -108,7 +108,7 @@ def intervals_of(drawn: Mapping[str, FloatArray], bootstrap: Bootstrap, block: i
 
 
 def block_length(sums: FrameSums) -> int:
-    """How many frames in a row to draw together: about as long as the costs of frames stay correlated.
+    """Number of consecutive frames to draw together: about as long as frame costs stay correlated.
 
     One plus twice the sum of the autocorrelations up to the first that is not significant, at most a tenth of the
     frames.

@@ -1,4 +1,4 @@
-"""Which program is better: paired differences on the same frames, p-values, and who leads for which lam."""
+"""Which program is better: paired differences on the same frames, p-values, and which program leads at which lam."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _CHUNK = 100  # sign flips drawn at a time, to bound the memory
 class Pair:
     """The Flat Metric of `a` minus that of `b` on the same frames, nm: negative where `a` is better.
 
-    `p` is the share of sign flips of blocks of frames that make the difference as large; `p_holm` is corrected for the
-    number of pairs.
+    `p` is the fraction of random sign flips of frame blocks that give at least as large a difference; `p_holm` is
+    corrected for the number of pairs.
     """
 
     a: str
@@ -48,8 +48,8 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """For which lam between `low` and `high` (nm) which program has the lowest Flat Metric: the `share` of the range
-    for each, and for each pair the lam at which their curves cross.
+    """Which program has the lowest Flat Metric for lam from `low` to `high` (nm): the `share` of that range for each
+    program, and for each pair the lam at which their curves cross.
     """
 
     low: float
@@ -130,7 +130,7 @@ def compare_scores(scores: Mapping[str, Score], bootstrap: Bootstrap | None = No
 
 
 def align_frames(tables: Sequence[tuple[IntArray, FloatArray]]) -> tuple[IntArray, list[FloatArray]]:
-    """Tables with a row for each frame, on the frames of any of them; a program without rows in a frame adds nothing.
+    """Per-frame tables aligned on the union of their frames; a program without rows in a frame gets zeros there.
 
     Examples
     --------
@@ -178,10 +178,10 @@ def compare_pairs(
 
 
 def sign_flip_p(costs: FloatArray, block: int, flips: int, rng: np.random.Generator) -> FloatArray:
-    """Two-sided p-values that two columns of (frames, programs) costs differ by chance: (programs, programs).
+    """Two-sided p-values for the difference of every two columns of (frames, programs) costs: (programs, programs).
 
-    The hypothesis is that differences are as likely of either sign. The signs of blocks of `block` frames in a row are
-    flipped at random, in the same way for all pairs.
+    The null hypothesis is that both signs of a difference are equally likely. The signs of blocks of `block`
+    consecutive frames are flipped at random, in the same way for all pairs.
 
     Examples
     --------
@@ -221,7 +221,7 @@ def holm(p: Sequence[float]) -> list[float]:
 
 
 def lead_over(comparison: Comparison, low: float, high: float) -> Lead:
-    """Who leads for which lam, from the exact curves.
+    """Which program leads at which lam, from the exact curves.
 
     Examples
     --------

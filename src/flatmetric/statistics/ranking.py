@@ -1,4 +1,4 @@
-"""Many programs on many data sets: ranks, how sure they are, and which metrics agree."""
+"""Many programs on many data sets: ranks, their intervals, and correlations between metrics."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Correlation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Leaderboard:
-    """Ranks in each data set, overall over those programs that have all of them, and correlations of metrics."""
+    """Ranks in each data set, overall ranks of the programs that ran on all of them, and correlations of metrics."""
 
     datasets: dict[str, tuple[Standing, ...]]
     overall: tuple[Standing, ...]
@@ -71,7 +71,7 @@ class Leaderboard:
 
 
 def entry_of(dataset: str, program: str, score: Score) -> Entry:
-    """What the leaderboard needs of a score.
+    """The parts of a score that the leaderboard needs.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def entry_of(dataset: str, program: str, score: Score) -> Entry:
 def rank(entries: Sequence[Entry], bootstrap: Bootstrap | None = None, threads: int | None = None) -> Leaderboard:
     """Rank by Flat Metric: in each data set, and overall by the mean rank of those programs that ran on all of them.
 
-    Intervals are those of ranks over resampled blocks of frames, the same frames for all programs of a data set. With
+    Rank intervals come from resampled blocks of frames, the same frames for all programs of a data set. With
     fewer than ten frames the interval covers all ranks, which also widens the overall interval.
 
     Examples
@@ -162,7 +162,7 @@ def _aligned(entries: Sequence[Entry], bootstrap: Bootstrap) -> _Aligned:
 def compare_entries(
     entries: Sequence[Entry], bootstrap: Bootstrap | None = None, threads: int | None = None
 ) -> dict[str, tuple[Pair, ...]]:
-    """Every two programs of each data set on the same frames, by data set: the pairs of `compare_scores`.
+    """Compare every two programs of each data set on the same frames, as `compare_scores` does; by data set.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def compare_entries(
 
 
 def _places(values: FloatArray) -> FloatArray:
-    """Ranks from 1 in each row; equals share the mean of theirs."""
+    """Ranks from 1 in each row; ties get their mean rank."""
     ranks = np.empty(values.shape)
     for row, own in enumerate(values):
         ordered = np.sort(own)
@@ -217,7 +217,7 @@ def _overall(
 
 
 def correlations(entries: Sequence[Entry], *, resamples: int = 500, seed: int = 0) -> list[Correlation]:
-    """Pearson, Spearman and Kendall correlations of every two metrics over all entries, 95 % by resampled entries.
+    """Pearson, Spearman and Kendall correlations of every two metrics over all entries, with 95 % bootstrap intervals.
 
     Examples
     --------

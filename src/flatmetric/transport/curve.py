@@ -13,7 +13,7 @@ from flatmetric._core import follow_lam
 from flatmetric._validation import check_coordinates, point_sets, positive_length, thread_count
 from flatmetric.errors import InputError
 
-_ALIKE = 1e-9  # of the larger value: curves closer than that count as one
+_ALIKE = 1e-9  # relative to the larger value; curves closer than this count as equal
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

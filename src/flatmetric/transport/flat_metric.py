@@ -52,9 +52,9 @@ def flat_metric(
     axis_scale : (D,) array-like, optional
         Factor for each coordinate before distances are taken; ``(1, 1, 0.5)`` makes axial errors count half.
     threads : int, optional
-        Threads over which frames are spread; all cores by default. The answer is the same to the bit.
+        Number of threads to spread the frames over; all cores by default. The result is bit-identical for any number.
     method : {"exact", "lp"}
-        "lp" solves the paper's linear program as it is written, by HiGHS: slow, for small sets, to check and to teach.
+        "lp" solves the paper's linear program as written, with HiGHS: slow, for checking and teaching on small sets.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def flat_metric(
 def solve_exactly(
     truth: PointSet, pred: PointSet, lam: float, threads: int, core_method: Method = Method.automatic
 ) -> FlatResult:
-    """The core's answer for checked point sets, in nm; tests choose `core_method` to prove each method by itself."""
+    """The core's result for validated point sets, in nm; tests set `core_method` to check each method on its own."""
     # Without weights the core gives every point mass 1; the paper's weights are 1/n.
     divisor = 1 if truth.masses is not None else len(truth.coords)
     try:
@@ -119,7 +119,7 @@ def solve_exactly(
             threads,
         )
     except BeyondLimitError:
-        check_coordinates(truth.coords, pred.coords)  # says where
+        check_coordinates(truth.coords, pred.coords)  # raises an error that says where
         raise
     except UnequalMassesError as error:
         frame, truth_mass, pred_mass = error.args

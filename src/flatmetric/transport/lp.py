@@ -1,4 +1,4 @@
-"""The paper's linear program as it is written, solved by HiGHS: to check the solver and to teach."""
+"""The paper's linear program as written, solved with HiGHS: for checking the solver and for teaching."""
 
 from __future__ import annotations
 
@@ -123,8 +123,8 @@ def _solve_dual_program(
 def _without_relays(there: FloatArray, back: FloatArray) -> FloatArray:
     """A plan from the multipliers of both families of rows.
 
-    Where points lie on a line the program may carry mass x1 -> y1 -> x2 -> y2 at the cost of x1 -> y2. Each way back
-    y1 -> x2 is cut out by carrying straight on, which never costs more (triangle inequality).
+    Where points lie on a line the program may carry mass x1 -> y1 -> x2 -> y2 at the cost of x1 -> y2. Each return leg
+    y1 -> x2 is removed by carrying its mass directly, which never costs more (triangle inequality).
     """
     plan = there.copy()
     for i, j in np.argwhere(back):
@@ -140,7 +140,7 @@ def _without_relays(there: FloatArray, back: FloatArray) -> FloatArray:
 
 
 def _within_marginals(plan: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:
-    """The plan without what it moves beyond the masses.
+    """The plan, scaled down where it moves more than a point's mass.
 
     Where a true and a predicted point coincide, the program may create mass at the one and move it to the other for
     free; creating it where it is needed costs the same.
