@@ -61,7 +61,10 @@ def test_score_with_intervals_and_curve(files: list[Path]) -> None:
         (("truth.csv", "good.csv", "good.csv"), "good.csv: is given twice; give each result once"),
         (("truth.csv", "good.csv", "poor.csv", "--ci", "0"), "confidence level is 0"),
         (("truth.csv", "good.csv", "missing.csv"), "missing.csv: there is no such file"),
-        (("truth.csv", "good.csv", "poor.csv", "--photon-quantile", "0.5"), "no photons, so leave the photon threshold out"),
+        (
+            ("truth.csv", "good.csv", "poor.csv", "--photon-quantile", "0.5"),
+            "no photons, so leave the photon threshold out",
+        ),
     ],
 )
 def test_wrong_input(words: tuple[str, ...], sentence: str, files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
