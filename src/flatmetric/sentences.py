@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from flatmetric.localizations import Localizations
     from flatmetric.quality.misalignment import Finding
+    from flatmetric.scoring.score import Score
     from flatmetric.statistics.comparison import Pair
 
 _SURE = 0.05
@@ -76,3 +78,26 @@ def _what(finding: Finding) -> str:
             return f"{estimate} rows repeat another"
         case "truncated":
             return f"the result ends at frame {estimate['last_frame']} of {estimate['truth_last_frame']}"
+
+
+def file_warnings(*tables: Localizations) -> list[str]:
+    """The warnings about files, each with the file's name."""
+    return [f"{table.provenance.file}: {warning}" for table in tables for warning in table.provenance.warnings]
+
+
+def result_warnings(truth: Localizations, pred: Localizations, score: Score) -> list[str]:
+    """All that looks wrong with a result: its files as they were read, its frames, and the findings of a short check.
+
+    Examples
+    --------
+    >>> from flatmetric.localizations import Localizations
+    >>> from flatmetric.scoring.score import score
+    >>> truth, nothing = Localizations(frame=[1], x=[0.0], y=[0.0]), Localizations(frame=[], x=[], y=[])
+    >>> result_warnings(truth, nothing, score(truth, nothing))
+    ['there is no detection at all']
+    """
+    from flatmetric.quality.misalignment import check_window
+
+    findings = map(finding_sentence, check_window(truth, pred, lam=score.lam, threads=score.matched.threads))
+    whole = [f"the result may be wrong as a whole: {finding}; see flatmetric check" for finding in findings]
+    return [*file_warnings(truth, pred), *score.warnings, *whole]

@@ -205,7 +205,7 @@ def test_bad_arguments() -> None:
         (lambda: fm.score(truth, darkened, weights="photons"), "can't be a weight"),
         (lambda: fm.score(truth, pred, axis_scale=(1, 1)), "axis_scale has shape"),
         (lambda: fm.score(truth, pred, alpha_xy=math.nan), "alpha_xy is nan; give a finite number"),
-        (lambda: fm.score(truth, pred, axis_scale="x"), "axis_scale or threads: could not convert"),
+        (lambda: fm.score(truth, pred, axis_scale="x"), "axis_scale: could not convert"),
         (lambda: fm.score(truth, pred, threads="x"), "threads is 'x'"),  # type: ignore[arg-type]
         (lambda: fm.score(truth, pred, images=True), "images need the size of the field"),
         (lambda: fm.score({"frame": [1]}, pred), "truth: the table has no column 'x'"),

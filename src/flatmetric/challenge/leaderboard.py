@@ -83,9 +83,9 @@ class ScoredFolder:
         board = self.leaderboard
         lines: list[str] = []
         if len(board.datasets) > 1:
-            lines += _ranks_in_markdown("Overall (mean rank, pooled Flat Metric)", board.overall)
+            lines += _ranks_in_markdown("Overall (mean rank, pooled Flat Metric)", board.overall, board.level)
         for title, standings in board.datasets.items():
-            lines += _ranks_in_markdown(title, standings)
+            lines += _ranks_in_markdown(title, standings, board.level)
         if self.failures:
             lines += ["## Not scored", ""]
             lines += [f"- {dataset}, {program}: {reason}" for (dataset, program), reason in self.failures.items()]
@@ -99,8 +99,8 @@ class ScoredFolder:
         return "\n".join(lines).rstrip()
 
 
-def _ranks_in_markdown(title: str, standings: Sequence[Standing]) -> list[str]:
-    lines = [f"## {title}", "", "| rank | 95 % | program | Flat Metric [nm] |", "|---|---|---|---|"]
+def _ranks_in_markdown(title: str, standings: Sequence[Standing], level: float) -> list[str]:
+    lines = [f"## {title}", "", f"| rank | {level:g} % | program | Flat Metric [nm] |", "|---|---|---|---|"]
     for s in standings:
         program = s.program.replace("|", "\\|")
         span = f"{s.rank_interval[0]:.4g} to {s.rank_interval[1]:.4g}"
@@ -150,7 +150,7 @@ def _score_all(
         if isinstance(truth, str):
             return truth
         try:
-            key = store.key(truth, one.result)
+            key = store.key(one.truth, one.result)
             entry = store.load(key, one)
             if entry is None:
                 # The results are spread over the threads, so each of them uses one.

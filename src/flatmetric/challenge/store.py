@@ -12,8 +12,8 @@ import numpy as np
 from flatmetric._files import json_text, make_folder, read_json, write_text
 from flatmetric.challenge.submissions import Submission
 from flatmetric.formats.conversion import ReadOptions
+from flatmetric.formats.picasso import SIDE_SUFFIXES
 from flatmetric.formats.source import Source
-from flatmetric.localizations import Localizations
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.scoring.score import ScoreOptions
 from flatmetric.statistics.ranking import Entry
@@ -23,23 +23,23 @@ from flatmetric.version import __version__
 class ScoreStore:
     """A folder with a file for each score, named by the hash of its inputs and settings; files appear whole."""
 
-    def __init__(self, folder: Path, options: ScoreOptions, truth_options: ReadOptions, options_of_pred: ReadOptions):
+    def __init__(self, folder: Path, options: ScoreOptions, truth: ReadOptions, pred: ReadOptions):
         make_folder(folder)
         self._folder = folder
         settings = {
             "score": options.to_dict(),
-            "read": [str(truth_options), str(options_of_pred)],
+            "read": [str(truth), str(pred)],
             "version": __version__,
             "metrics": [metric.key for metric in LEADERBOARD.values()],
         }
         self._settings = json.dumps(settings, sort_keys=True)
 
-    def key(self, truth: Localizations, result: Path) -> str:
-        """The key of a score: the content of both files, of the metadata beside the result, and all settings."""
-        source = Source(result)
-        beside = source.beside(".yaml")
-        hashes = [truth.provenance.sha256 or "", source.sha256, "" if beside is None else Source(beside).sha256]
-        return hashlib.sha256((" ".join(hashes) + self._settings).encode()).hexdigest()
+    def key(self, truth: Path, result: Path) -> str:
+        """The key of a score: the content of both files and of the metadata beside them, and all settings."""
+        sources = [Source(path) for path in (truth, result)]
+        beside = [source.beside(suffix) for source in sources for suffix in SIDE_SUFFIXES]
+        sources += [Source(path) for path in beside if path is not None]
+        return hashlib.sha256((" ".join(source.sha256 for source in sources) + self._settings).encode()).hexdigest()
 
     def load(self, key: str, submission: Submission) -> Entry | None:
         """The stored entry; None if it is missing or damaged."""

@@ -28,7 +28,7 @@ challenge = click.Group("challenge", help="A challenge in a box: simulate, local
 
 
 @dataclass(frozen=True)
-class ChallengeOptions(Threads, Scoring):
+class ChallengeFlags(Threads, Scoring):
     """The options of `challenge run`."""
 
     section: ClassVar[str] = "Options"
@@ -58,7 +58,7 @@ class ChallengeOptions(Threads, Scoring):
 
 
 @command
-def run(options: ChallengeOptions) -> None:
+def run(options: ChallengeFlags) -> None:
     """Simulate the data sets, run all programs, score them, rank them, and draw the paper's Figures 1c and 4."""
     from flatmetric.challenge.leaderboard import LeaderboardOptions, write_leaderboard
     from flatmetric.challenge.runner import runs_csv
@@ -104,7 +104,7 @@ def run(options: ChallengeOptions) -> None:
 challenge.add_command(run)
 
 
-def _run(options: ChallengeOptions, taken: set[str]) -> list[Run]:
+def _run(options: ChallengeFlags, taken: set[str]) -> list[Run]:
     from flatmetric.challenge.runner import Program, absent_packages, localizer_programs, run_programs
 
     programs = localizer_programs(options.participants) + [Program.parse(text) for text in options.programs]
@@ -123,7 +123,7 @@ def _run(options: ChallengeOptions, taken: set[str]) -> list[Run]:
         )
 
 
-def _datasets(options: ChallengeOptions, taken: set[str]) -> list[Dataset]:
+def _datasets(options: ChallengeFlags, taken: set[str]) -> list[Dataset]:
     """The data sets; none may have the name of another or of an output."""
     from flatmetric.simulation.datasets import PAPER, named
 

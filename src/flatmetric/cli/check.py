@@ -18,7 +18,7 @@ from flatmetric.version import __version__
 
 
 @dataclass(frozen=True)
-class CheckOptions(ReadingTruth, Json, Lam):
+class CheckFlags(ReadingTruth, Json, Lam):
     """The options of `check`."""
 
     section: ClassVar[str] = "Output"
@@ -27,7 +27,7 @@ class CheckOptions(ReadingTruth, Json, Lam):
 
 
 @command
-def check(truth: Truth, result: Result, options: CheckOptions) -> None:
+def check(truth: Truth, result: Result, options: CheckFlags) -> None:
     """Look for a shift, wrong frames, exchanged or mirrored axes, a wrong unit, repeated or missing rows in RESULT."""
     outputs = [] if options.apply is None else files_of(options.apply, writable_format(options.apply, None))
     check_outputs([options.json, *outputs], [truth, result])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 from flatmetric._files import write_text
 from flatmetric.challenge.submissions import program_names
@@ -24,19 +24,13 @@ from flatmetric.cli.options import (
 from flatmetric.cli.output import STANDARD_OUTPUT, check_outputs, this_command, write_json
 from flatmetric.cli.progress import read_with_progress
 from flatmetric.errors import InputError
-from flatmetric.quality.misalignment import check_window
 from flatmetric.scoring.score import score as score_tables
-from flatmetric.sentences import finding_sentence
-from flatmetric.statistics.comparison import compare_scores, lead_over
-
-if TYPE_CHECKING:
-    from flatmetric.scoring.score import Score
-
-LEAD_FROM, LEAD_TO = 10.0, 250.0  # nm: the range of lam over which shares of the lead are computed
+from flatmetric.sentences import result_warnings
+from flatmetric.statistics.comparison import LEAD_FROM, LEAD_TO, compare_scores, lead_over
 
 
 @dataclass(frozen=True)
-class CompareOptions(ReadingTruth, Report, Json, Certainty, Scoring):
+class CompareFlags(ReadingTruth, Report, Json, Certainty, Scoring):
     """The options of `compare`."""
 
     section: ClassVar[str] = "Output"
@@ -49,7 +43,7 @@ class CompareOptions(ReadingTruth, Report, Json, Certainty, Scoring):
 def compare(
     truth: Truth,
     results: Annotated[tuple[Path, ...], Argument("RESULT", "Two or more results.", many=True)],
-    options: CompareOptions,
+    options: CompareFlags,
 ) -> None:
     """Rank two or more RESULTs on one TRUTH by Flat Metric, with intervals and paired differences over frames."""
     if len(results) < 2:
@@ -68,7 +62,9 @@ def compare(
     if options.report is not None:
         from flatmetric.pages.score_page import Scored, comparison_page
 
-        pages = [Scored(name, score, warnings=_warnings(score)) for name, score in ranked]
+        files = dict(zip(names, tables, strict=True))
+        warnings = {name: result_warnings(true, files[name], one) for name, one in ranked}
+        pages = [Scored(name, one, warnings=tuple(map(text.as_flags, warnings[name]))) for name, one in ranked]
         write_text(comparison_page(comparison, pages, this_command()), options.report)
     text.print_warnings(true, *tables)
     for name, score in ranked:
@@ -83,11 +79,3 @@ def compare(
         print("\n" + text.lead_text(lead))
     if options.report is not None:
         print(f"\nwritten: {options.report}")
-
-
-def _warnings(score: Score) -> tuple[str, ...]:
-    """What looks wrong with a result: its file, its frames, and the findings of a short check."""
-    matched = score.matched
-    findings = check_window(matched.truth, matched.pred, lam=score.lam, threads=matched.threads)
-    sentences = (*matched.pred.provenance.warnings, *score.warnings, *map(finding_sentence, findings))
-    return tuple(map(text.as_flags, sentences))

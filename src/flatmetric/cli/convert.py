@@ -14,7 +14,7 @@ from flatmetric.formats.write import files_of, writable_format, write
 
 
 @dataclass(frozen=True)
-class ConvertOptions(Reading, Json):
+class ConvertFlags(Reading, Json):
     """The options of `convert`."""
 
     section: ClassVar[str] = "Output"
@@ -26,7 +26,7 @@ class ConvertOptions(Reading, Json):
 def convert(
     source: Annotated[Path, Argument("IN", "The file to read.")],
     target: Annotated[Path, Argument("OUT", "The file to write.")],
-    options: ConvertOptions,
+    options: ConvertFlags,
 ) -> None:
     """Read IN, a file of any known format, and write it as OUT in another."""
     chosen = writable_format(target, options.to)

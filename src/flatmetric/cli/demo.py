@@ -18,14 +18,14 @@ PROGRAMS = ("baseline", "dog")
 
 
 @dataclass(frozen=True)
-class DemoOptions(Group):
+class DemoFlags(Group):
     """The options of `demo`."""
 
     out: Path = option(Path("flatmetric-demo.html"), "File for the page.", metavar="PAGE.html")
 
 
 @command
-def demo(options: DemoOptions) -> None:
+def demo(options: DemoFlags) -> None:
     """Score two programs on a bundled simulated data set, and write a page that explains the result."""
     from flatmetric.pages.score_page import Scored, comparison_page
 

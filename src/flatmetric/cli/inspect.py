@@ -16,12 +16,12 @@ from flatmetric.quality.inspect import inspect_table
 
 
 @dataclass(frozen=True)
-class InspectOptions(Reading, Json, FieldOfView):
+class InspectFlags(Reading, Json, FieldOfView):
     """The options of `inspect`."""
 
 
 @command
-def inspect(file: Annotated[Path, Argument("FILE", "A localization file.")], options: InspectOptions) -> None:
+def inspect(file: Annotated[Path, Argument("FILE", "A localization file.")], options: InspectFlags) -> None:
     """Say what FILE is, how it is understood, and what looks wrong in it."""
     fov = None if options.fov is None else Protocol(fov=parse_fov(options.fov)).fov
     check_outputs([options.json], [file])

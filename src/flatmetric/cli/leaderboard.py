@@ -15,7 +15,7 @@ from flatmetric.cli.progress import progress_bar
 
 
 @dataclass(frozen=True)
-class BoardOptions(ReadingTruth, Report, Certainty, Scoring):
+class BoardFlags(ReadingTruth, Report, Certainty, Scoring):
     """The options of `leaderboard`."""
 
     section: ClassVar[str] = "Output"
@@ -26,7 +26,7 @@ class BoardOptions(ReadingTruth, Report, Certainty, Scoring):
 @command
 def leaderboard(
     folder: Annotated[Path, Argument("FOLDER", "Holds DATASET/truth.* and DATASET/results/PROGRAM.*")],
-    options: BoardOptions,
+    options: BoardFlags,
 ) -> None:
     """Score every result in FOLDER, and rank the programs.
 

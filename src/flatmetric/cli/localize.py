@@ -14,7 +14,7 @@ from flatmetric.errors import InputError
 
 
 @dataclass(frozen=True)
-class LocalizeOptions(Group):
+class LocalizeFlags(Group):
     """Which localizer runs, with which settings and camera, and where its result goes."""
 
     method: str = option("baseline", "baseline, trackpy, daofind, log, dog, ... or a variant.", metavar="NAME")
@@ -29,7 +29,7 @@ class LocalizeOptions(Group):
 
 
 @command
-def localize(stack: Annotated[Path, Argument("STACK", "A 16-bit TIFF stack.")], options: LocalizeOptions) -> None:
+def localize(stack: Annotated[Path, Argument("STACK", "A 16-bit TIFF stack.")], options: LocalizeFlags) -> None:
     """Find molecules in STACK, a 16-bit TIFF, with an installed program or the built-in baseline."""
     from flatmetric.formats.write import writable_format, write
     from flatmetric.localizers.registry import camera_of, localize_stack, participant

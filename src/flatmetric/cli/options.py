@@ -256,10 +256,10 @@ class Command(click.Command):
 
 
 def command(function: Callable[..., None]) -> Command:
-    """A command from a function of arguments and, last, a group of options with its defaults."""
-    *arguments, (name, group) = get_type_hints(function, include_extras=True).items()
-    group, arguments = (arguments.pop()[1], arguments) if name == "return" else (group, arguments)
-    parameters = [_click_argument(argument, get_args(hint)[1]) for argument, hint in arguments]
+    """A command from a function of arguments and of `options`, a group."""
+    hints = get_type_hints(function, include_extras=True)
+    group = hints.pop("options")
+    parameters = [_click_argument(name, get_args(hint)[1]) for name, hint in hints.items() if name != "return"]
     names = [field.name for field in dataclasses.fields(group)]
 
     def call(**values: Any) -> None:

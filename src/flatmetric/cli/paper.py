@@ -27,7 +27,7 @@ _FILES = {
 
 
 @dataclass(frozen=True)
-class PaperOptions(Group):
+class PaperFlags(Group):
     """Which figures are made, and how."""
 
     out: Path = option(Path("paper"), "Folder for figures and tables.", metavar="DIR")
@@ -42,7 +42,7 @@ class PaperOptions(Group):
 
 
 @command
-def paper(options: PaperOptions) -> None:
+def paper(options: PaperFlags) -> None:
     """Make the figures of Denoyelle et al. (ISBI 2021) as PDF and PNG, with their numbers as CSV."""
     from flatmetric.paper.surfaces import Settings
 

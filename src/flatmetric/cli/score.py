@@ -17,7 +17,7 @@ from flatmetric.errors import InputError
 
 
 @dataclass(frozen=True)
-class ScoreOptions(ReadingTruth, Report, Json, Certainty, Scoring):
+class ScoreFlags(ReadingTruth, Report, Json, Certainty, Scoring):
     """The options of `score`."""
 
     section: ClassVar[str] = "Output"
@@ -32,7 +32,7 @@ class ScoreOptions(ReadingTruth, Report, Json, Certainty, Scoring):
 
 
 @command
-def score(truth: Truth, result: Result, options: ScoreOptions) -> None:
+def score(truth: Truth, result: Result, options: ScoreFlags) -> None:
     """Score RESULT against TRUTH: Flat Metric, the challenge's metrics, RMSMD, GOSPA and OSPA.
 
     Reading options apply to RESULT, those with --truth- to TRUTH, --pixel-size and --skip-bad-rows to both.
@@ -47,14 +47,11 @@ def score(truth: Truth, result: Result, options: ScoreOptions) -> None:
         raise InputError("json= and csv= can't both go to standard output; give one a file")
     true, pred = read_both(*files, options.threads, _load)
     from flatmetric.metrics.table import FAMILIES
-    from flatmetric.quality.misalignment import check_window
     from flatmetric.scoring.score import score as score_tables
-    from flatmetric.sentences import finding_sentence
+    from flatmetric.sentences import result_warnings
 
     scored = score_tables(true, pred, **scoring.keywords(), images=options.images, threads=options.threads)
-    findings = map(finding_sentence, check_window(true, pred, lam=options.lam, threads=options.threads))
-    whole = [f"the result may be wrong as a whole: {finding}; see flatmetric check" for finding in findings]
-    warnings = [*text.file_warnings(true, pred), *scored.warnings, *whole]
+    warnings = result_warnings(true, pred, scored)
     content: dict[str, Any] = scored.to_dict() | {"warnings": [text.as_flags(warning) for warning in warnings]}
     intervals = binned = None
     if options.by is not None:

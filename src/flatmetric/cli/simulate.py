@@ -10,7 +10,7 @@ from flatmetric.cli.progress import progress_bar
 
 
 @dataclass(frozen=True)
-class SimulateOptions(Group):
+class SimulateFlags(Group):
     """What is simulated, and where it goes."""
 
     dataset: str = option(
@@ -25,7 +25,7 @@ class SimulateOptions(Group):
 
 
 @command
-def simulate(options: SimulateOptions) -> None:
+def simulate(options: SimulateFlags) -> None:
     """Simulate a data set of the SMLM 2016 Challenge, or one of your own: images, truth and all parameters."""
     from flatmetric.simulation.datasets import named
     from flatmetric.simulation.folder import PARAMETERS, STACK, TRUTH, simulate_folder

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from flatmetric.cli import options
 from flatmetric.localizations import Localizations
 from flatmetric.metrics.table import METRICS
-from flatmetric.sentences import budget_sentence, pair_sentence
+from flatmetric.sentences import budget_sentence, file_warnings, pair_sentence
 
 if TYPE_CHECKING:
     from flatmetric.quality.inspect import Inspection
@@ -103,11 +103,6 @@ def print_warnings(*tables: Localizations) -> None:
     """What had to be guessed about files, or looks wrong in them, on stderr."""
     for sentence in file_warnings(*tables):
         print_warning(sentence)
-
-
-def file_warnings(*tables: Localizations) -> list[str]:
-    """The warnings about files, each with the file's name."""
-    return [f"{table.provenance.file}: {warning}" for table in tables for warning in table.provenance.warnings]
 
 
 def aligned(rows: Sequence[Sequence[str]], align: str = ">") -> list[str]:
@@ -203,7 +198,7 @@ def _certainty(intervals: Intervals) -> list[str]:
     ]
     for key in _MAIN:
         metric, span = METRICS[key], intervals.intervals.get(key)
-        shown = "-" if span is None else f"{metric.show(span[0])} to {metric.show(span[1])} {metric.unit}"
+        shown = "-" if span is None else f"{metric.show_interval(span)} {metric.unit}"
         lines.append(f"    {metric.title:<13} {shown}")
     return lines
 
@@ -248,8 +243,8 @@ def comparison_text(comparison: Comparison) -> str:
 
 
 def _with_interval(key: str, value: float | None, span: tuple[float, float] | None) -> str:
-    show = METRICS[key].show
-    return show(value) + ("" if value is None or span is None else f" ({show(span[0])} to {show(span[1])})")
+    metric = METRICS[key]
+    return metric.show(value) + ("" if value is None or span is None else f" ({metric.show_interval(span)})")
 
 
 def lead_text(lead: Lead) -> str:

@@ -126,10 +126,10 @@ def match_tables(truth: Localizations, pred: Localizations, protocol: Protocol, 
     truth_kept, pred_kept = truth_rows, pred_rows
     if threshold is not None:
         assert truth.photons is not None
-        dim_rows = truth.photons <= threshold
+        faint = truth.photons <= threshold
         ignored = np.zeros(len(pred), dtype=bool)
-        ignored[matches.pred[dim_rows[matches.truth]]] = True
-        truth_kept = truth_rows[~dim_rows[truth_rows]]
+        ignored[matches.pred[faint[matches.truth]]] = True
+        truth_kept = truth_rows[~faint[truth_rows]]
         pred_kept = pred_rows[~ignored[pred_rows]]
         if len(truth_kept) == 0 and len(truth_rows):
             warnings.append(f"no true molecule has more than {threshold:g} photons")

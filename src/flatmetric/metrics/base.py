@@ -155,6 +155,10 @@ class Metric:
         """
         return "-" if value is None else format(value, self.format)
 
+    def show_interval(self, interval: tuple[float, float]) -> str:
+        """An interval as text, without its unit."""
+        return f"{self.show(interval[0])} to {self.show(interval[1])}"
+
 
 def metric(
     title: str,

@@ -90,11 +90,11 @@ def _ranks(board: Leaderboard) -> str:
     if board.overall:
         caption = f"Overall, mean rank over {len(board.datasets)} data sets" if len(board.datasets) > 1 else "Ranks"
         shown = chart("ranks", "Rank of every program with its interval")
-        return _places("ranks", caption, board.overall) + shown
-    return "".join(_places("ranks", f"Ranks in {name}", places) for name, places in board.datasets.items())
+        return _places("ranks", caption, board.overall, board.level) + shown
+    return "".join(_places("ranks", f"Ranks in {name}", places, board.level) for name, places in board.datasets.items())
 
 
-def _places(name: str, caption: str, places: Sequence[Standing]) -> str:
+def _places(name: str, caption: str, places: Sequence[Standing], level: float) -> str:
     rows = [
         [
             standing.program,
@@ -104,7 +104,7 @@ def _places(name: str, caption: str, places: Sequence[Standing]) -> str:
         ]
         for standing in places
     ]
-    return table(name, caption, ["program", "rank", "95 %", "Flat Metric [nm]"], rows, sortable=True)
+    return table(name, caption, ["program", "rank", f"{level:g} %", "Flat Metric [nm]"], rows, sortable=True)
 
 
 def _results(board: Leaderboard, entries: Sequence[Entry]) -> str:
@@ -114,7 +114,7 @@ def _results(board: Leaderboard, entries: Sequence[Entry]) -> str:
         span = f"{standing.rank_interval[0]:.4g} to {standing.rank_interval[1]:.4g}"
         values = [(LEADERBOARD[name].show(value), value) for name, value in entry.metrics.items()]
         rows.append([entry.program, entry.dataset, (f"{standing.rank:.4g}", standing.rank), span, *values])
-    header = ["program", "data set", "rank", "95 %", *(metric.heading for metric in LEADERBOARD.values())]
+    header = ["program", "data set", "rank", f"{board.level:g} %", *(metric.heading for metric in LEADERBOARD.values())]
     return table("results", "Every result; click a header to sort", header, rows, sortable=True)
 
 

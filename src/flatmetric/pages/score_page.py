@@ -17,13 +17,11 @@ from flatmetric.scoring.breakdown import QUANTITIES, Bin, Quantity, score_in_bin
 from flatmetric.scoring.score import Score
 from flatmetric.sentences import budget_sentence, pair_sentence
 from flatmetric.statistics.bootstrap import Intervals
-from flatmetric.statistics.comparison import Comparison, lead_over
+from flatmetric.statistics.comparison import LEAD_FROM, LEAD_TO, Comparison, lead_over
 from flatmetric.version import __version__
 
 Bins = dict[Quantity, list[Bin]]
 
-_CURVE_TO_NM = 250.0
-_LEAD_FROM_NM = 10.0
 _MOST_DETAILED = 8  # programs with a frame browser of their own; more would make the page too large
 
 _RANKING = ("flat_metric.value", "challenge.jaccard", "challenge.rmse_xy", "challenge.efficiency")
@@ -110,7 +108,7 @@ def _summary(scored: Scored) -> str:
         row: list[Any] = [metric.title, _shown(metric, score), metric.unit]
         if intervals is not None:
             span = intervals.intervals.get(key)
-            row.append("" if span is None else f"{span[0]:.2f} to {span[1]:.2f}")
+            row.append("" if span is None else metric.show_interval(span))
         rows.append([*row, undefined.get(key, "")])
     counts = (
         f"{len(score.matched.truth_kept)} true molecules and {len(score.matched.pred_kept)} detections count, "
@@ -144,7 +142,7 @@ def _ranking(comparison: Comparison) -> str:
             text, value = _shown(metric, score)
             span = intervals.intervals.get(metric.key)
             if span is not None and metric.key in _RANKING:
-                text += f" ({metric.show(span[0])} to {metric.show(span[1])})"
+                text += f" ({metric.show_interval(span)})"
             row.append((text, value))
         rows.append(row)
     caption = f"Best first, with {comparison.intervals[0].level:g} % intervals"
@@ -169,7 +167,7 @@ def _pairs(comparison: Comparison) -> str:
 def _lead(comparison: Comparison) -> str:
     if any(len(score.matched.truth_kept) == 0 for score in comparison.scores):
         return paragraph("No true molecule is left to compare with.")
-    lead = lead_over(comparison, _LEAD_FROM_NM, _CURVE_TO_NM)
+    lead = lead_over(comparison, LEAD_FROM, LEAD_TO)
     rows = [[name, (f"{100 * share:.0f} %", share)] for name, share in lead.share.items()]
     crossed = [
         f"{a} and {b} cross at lam {', '.join(f'{lam:.1f}' for lam in places)} nm."
@@ -333,7 +331,7 @@ def _overview(one: Scored) -> dict[str, Any]:
     return {
         "name": one.name,
         "budget": {part: getattr(score.flat_metric, part) for part in ("displaced", "missed", "false")},
-        "curve": sampling.curve_content(score, max(_CURVE_TO_NM, 2 * score.lam)),
+        "curve": sampling.curve_content(score, max(LEAD_TO, 2 * score.lam)),
     }
 
 

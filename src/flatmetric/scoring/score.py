@@ -46,8 +46,29 @@ class ScoreOptions:
     gospa_c: float | None = None
 
     def __post_init__(self) -> None:
-        if not 0 < self.lam < math.inf:
+        if not isinstance(self.protocol, Protocol):
+            raise InputError(
+                f"protocol is {self.protocol!r:.60}; give a Protocol, e.g. Protocol.preset('challenge2016')"
+            )
+        for name in ("lam", "alpha_xy", "alpha_z", "gospa_p", "gospa_c"):
+            value = getattr(self, name)
+            object.__setattr__(self, name, None if name == "gospa_c" and value is None else _finite(value, name))
+        if not self.lam > 0:
             raise InputError(f"lam is {self.lam:g}; give a positive length in nm")
+        check_order(self.gospa_p, self.cutoff)
+        if self.weights not in ("uniform", "photons"):
+            raise InputError(f"weights is {self.weights!r}; give uniform or photons")
+        if self.axis_scale is not None:
+            try:
+                scale = tuple(float(factor) for factor in np.atleast_1d(self.axis_scale))
+            except (TypeError, ValueError) as error:
+                raise InputError(f"axis_scale: {error}") from error
+            object.__setattr__(self, "axis_scale", scale)
+
+    @property
+    def cutoff(self) -> float:
+        """The cutoff of GOSPA and OSPA, nm."""
+        return 2 * self.lam if self.gospa_c is None else self.gospa_c
 
     def keywords(self) -> dict[str, Any]:
         """The options as keyword arguments of `score`."""
@@ -276,32 +297,31 @@ def score(
     >>> round(s.flat_metric.value, 3), s.challenge.tp, s.challenge.fn
     (41.667, 2, 1)
     """
-    protocol = Protocol() if protocol is None else protocol
-    if not isinstance(protocol, Protocol):
-        raise InputError(f"protocol is {protocol!r:.60}; give a Protocol, e.g. Protocol.preset('challenge2016')")
+    options = ScoreOptions(
+        lam=lam,
+        protocol=Protocol() if protocol is None else protocol,
+        weights=weights,
+        axis_scale=axis_scale,  # type: ignore[arg-type]
+        alpha_xy=alpha_xy,
+        alpha_z=alpha_z,
+        gospa_p=gospa_p,
+        gospa_c=gospa_c,
+    )
+    protocol, scale = options.protocol, options.axis_scale
     truth_table, pred_table = _table(truth, "truth"), _table(pred, "pred")
     if len(truth_table) == 0:
         raise InputError(f"{truth_table.provenance.file or 'truth'}: the truth has no row; give the true molecules")
-    lam = _finite(lam, "lam")
-    if not lam > 0:
-        raise InputError(f"lam is {lam:g}; give a positive length in nm")
-    alpha_xy, alpha_z = _finite(alpha_xy, "alpha_xy"), _finite(alpha_z, "alpha_z")
-    order, cutoff = _finite(gospa_p, "gospa_p"), 2 * lam if gospa_c is None else _finite(gospa_c, "gospa_c")
-    check_order(order, cutoff)
-    if weights not in ("uniform", "photons"):
-        raise InputError(f"weights is {weights!r}; give uniform or photons")
     if images and protocol.fov is None:
         raise InputError("the images need the size of the field; give fov= in nm")
     try:
         workers = thread_count(threads)
-        scale = None if axis_scale is None else tuple(float(f) for f in np.atleast_1d(axis_scale))
-    except (TypeError, ValueError) as error:
-        raise InputError(f"axis_scale or threads: {error}") from error
+    except TypeError as error:
+        raise InputError(str(error)) from error
     dim = dimension(truth_table, pred_table, protocol)
     matched = match_tables(truth_table, pred_table, protocol, dim, workers)
-    flat = _flat_metric(matched, lam, weights, scale)
+    flat = _flat_metric(matched, options.lam, weights, scale)
     photons_known = matched.truth.photons is not None and matched.pred.photons is not None
-    settings = Settings(dim, alpha_xy, alpha_z, order, cutoff, photons_known)
+    settings = Settings(dim, options.alpha_xy, options.alpha_z, options.gospa_p, options.cutoff, photons_known)
     sums = frame_sums(matched, flat, weights, scale, settings)
     kept = matched.kept_truth, matched.kept_pred
     results = {
@@ -319,7 +339,7 @@ def score(
         results["images"] = evaluate(ImageScore, sums.total, image_score(*tables, fov=protocol.fov, dim=dim))
     parts: dict[str, Any] = {part: result for part, (result, _) in results.items()}
     return Score(
-        lam=lam,
+        lam=options.lam,
         dim=dim,
         weights=weights,
         axis_scale=scale,

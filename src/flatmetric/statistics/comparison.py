@@ -27,6 +27,7 @@ from flatmetric.statistics.bootstrap import (
 from flatmetric.transport.curve import crossings
 from flatmetric.version import __version__
 
+LEAD_FROM, LEAD_TO = 10.0, 250.0  # nm: the range of lam over which shares of the lead are computed
 _CHUNK = 100  # sign flips drawn at a time, to bound the memory
 
 

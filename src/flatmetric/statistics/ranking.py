@@ -64,6 +64,7 @@ class Leaderboard:
     datasets: dict[str, tuple[Standing, ...]]
     overall: tuple[Standing, ...]
     correlations: tuple[Correlation, ...]
+    level: float = 95.0
 
     def standing(self, dataset: str, program: str) -> Standing:
         """The place of a program in one data set."""
@@ -130,7 +131,7 @@ def rank(entries: Sequence[Entry], bootstrap: Bootstrap | None = None, threads: 
         ]
         datasets[dataset] = tuple(sorted(standings, key=lambda s: (s.rank, s.program)))
     overall = _overall(entries, drawn, datasets, settings.level)
-    return Leaderboard(datasets, overall, tuple(correlations(entries, seed=settings.seed)))
+    return Leaderboard(datasets, overall, tuple(correlations(entries, seed=settings.seed)), settings.level)
 
 
 def _enough_frames(entries: Sequence[Entry]) -> bool:

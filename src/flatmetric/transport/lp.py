@@ -36,7 +36,7 @@ def solve_lp(truth: PointSet, pred: PointSet, lam: float) -> FlatResult:
     parts: list[tuple[int, int, int, float, float, float, float]] = []
     for frame, rows, columns in _frames(truth, pred):
         a, b = truth_masses[rows], pred_masses[columns]
-        _check_solvable(a, b, lam)
+        _check_solvable(a, b, lam, "" if truth.frames is None else f" in frame {frame}")
         distances = np.linalg.norm(truth.coords[rows][:, None, :] - pred.coords[columns][None, :, :], axis=2)
         lower_bound, f_truth, f_pred, plan = _solve_dual_program(distances, a, b, lam)
         truth_potential[rows], pred_potential[columns] = f_truth, f_pred
@@ -73,7 +73,7 @@ def _frames(truth: PointSet, pred: PointSet) -> list[tuple[int, IntArray, IntArr
     ]
 
 
-def _check_solvable(a: FloatArray, b: FloatArray, lam: float) -> None:
+def _check_solvable(a: FloatArray, b: FloatArray, lam: float, where: str) -> None:
     n, m = len(a), len(b)
     if n * m > MAX_PAIRS:
         raise ValueError(
@@ -81,7 +81,7 @@ def _check_solvable(a: FloatArray, b: FloatArray, lam: float) -> None:
             f'{MAX_PAIRS} pairs: use method "exact"'
         )
     if math.isinf(lam) and not math.isclose(a.sum(), b.sum(), rel_tol=1e-12):
-        raise unequal_masses("mass", a.sum(), b.sum())
+        raise unequal_masses("mass", a.sum(), b.sum(), where)
 
 
 def _solve_dual_program(
