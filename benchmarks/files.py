@@ -146,3 +146,25 @@ def simulate_seconds(frames: int = 2000) -> float:
         start = time.perf_counter()
         subprocess.run([sys.executable, "-m", "flatmetric", "simulate", *options], capture_output=True, check=True)
         return (time.perf_counter() - start) * FRAMES / frames
+
+
+def first_paint_seconds() -> float | None:
+    """Until a person sees the page of a million molecules; None without a browser."""
+    import shutil
+
+    from flatmetric.pages.score_page import Scored, score_page
+    from tests.scenes import million
+
+    if shutil.which("chromium") is None or shutil.which("chromedriver") is None:
+        return None
+    from tests.pages.browser import Browser
+
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "million.html"
+        page.write_text(score_page(Scored("million", fm.score(*million())), "flatmetric score"), encoding="utf-8")
+        browser = Browser(Path(folder))
+        try:
+            browser.open(page)
+            return browser.first_paint_s()
+        finally:
+            browser.driver.quit()

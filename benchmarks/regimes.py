@@ -224,6 +224,13 @@ def simulation() -> Iterator[Row]:
     yield Row("simulate", "MT1.N1.LD", "20 000 frames", seconds, "two minutes", 120, 1, at_most=True)
 
 
+def page() -> Iterator[Row]:
+    """The page of a large score in a browser, against the three seconds that a person waits."""
+    seconds = files.first_paint_seconds()
+    if seconds is not None:
+        yield Row("page", "first paint", "1M molecules", seconds, "three seconds", 3, 1, at_most=True)
+
+
 def paper() -> Iterator[Row]:
     """The surfaces of Figure 1 against the dense linear program, timed on a sample."""
     from flatmetric.paper.surfaces import Settings, dense_lp_seconds, surfaces
@@ -286,6 +293,7 @@ REGIMES: dict[str, Callable[[], Iterator[Row]]] = {
     "import": importing,
     "bootstrap": bootstrap,
     "simulate": simulation,
+    "page": page,
     "paper": paper,
     "growth": growth,
     "worst": worst,

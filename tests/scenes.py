@@ -123,3 +123,14 @@ def world(
         z=np.r_[truth.z[found] + rng.normal(0, 50, k), rng.uniform(-600, 600, false)],
     )
     return truth, pred
+
+
+def million() -> tuple[dict[str, Any], dict[str, Any]]:
+    """A million molecules in 20 000 frames, nine of ten found."""
+    rng = np.random.default_rng(0)
+    truth = {"frame": rng.integers(1, 20_001, 1_000_000), "x": rng.uniform(0, 25_600, 1_000_000)}
+    truth["y"] = rng.uniform(0, 25_600, 1_000_000)
+    kept = rng.permutation(1_000_000)[:900_000]
+    pred = {"frame": truth["frame"][kept], "x": truth["x"][kept] + rng.normal(0, 20, 900_000)}
+    pred["y"] = truth["y"][kept] + rng.normal(0, 20, 900_000)
+    return truth, pred

@@ -271,7 +271,7 @@ bool NumberTable::finish() {
 bool NumberTable::line(std::string_view text) {
     bool going_on = true;
     if (text.size() > kLongestLine) {
-        going_on = refuse(FaultKind::long_line, 0, {});
+        going_on = reject(FaultKind::long_line, 0, {});
     } else if (text.empty() || (is_blank(text.front()) && trimmed(text).empty())) {
         going_on = !layout_.ends_at_blank_line;
     } else if (text.front() != '#') {
@@ -339,14 +339,14 @@ bool NumberTable::row(std::string_view text) {
     if (cells != layout_.cells_per_row) {
         // A delimiter after the last cell adds an empty one.
         const bool last_is_empty = trimmed({last, static_cast<std::size_t>(end - last)}).empty();
-        if (cells != layout_.cells_per_row + 1 || !last_is_empty) return refuse(FaultKind::ragged, 0, std::to_string(cells));
+        if (cells != layout_.cells_per_row + 1 || !last_is_empty) return reject(FaultKind::ragged, 0, std::to_string(cells));
     }
-    if (bad != FaultKind::none) return refuse(bad, bad_column, bad_cell);
+    if (bad != FaultKind::none) return reject(bad, bad_column, bad_cell);
     ++rows_;
     return true;
 }
 
-bool NumberTable::refuse(FaultKind kind, int column, std::string_view cell) {
+bool NumberTable::reject(FaultKind kind, int column, std::string_view cell) {
     Fault fault{kind, line_, column, std::string(cell.substr(0, kShownCell))};
     if (!layout_.skip_bad_rows) {
         fault_ = std::move(fault);

@@ -70,7 +70,7 @@ public:
 private:
     bool line(std::string_view text);
     bool row(std::string_view text);
-    bool refuse(FaultKind kind, int column, std::string_view cell);
+    bool reject(FaultKind kind, int column, std::string_view cell);
     void make_room(std::size_t rows);
 
     TableLayout layout_;

@@ -41,6 +41,11 @@ class Browser:
         self.driver.get(page.resolve().as_uri())
         self.wait(lambda: self.script("return document.documentElement.dataset.ready") == "yes", "the page is ready")
 
+    def first_paint_s(self) -> float:
+        """Seconds from asking for the page to the first thing that a person sees."""
+        code = "return performance.getEntriesByName('first-contentful-paint')[0].startTime"
+        return float(self.script(code)) / 1000
+
     def script(self, code: str, *arguments: Any) -> Any:
         return self.driver.execute_script(code, *arguments)
 

@@ -48,7 +48,7 @@ class Source:
         self.path, self.member = _zip_member(path)
         self.name = str(path)
         self._on_bytes = on_bytes
-        _refuse_unreadable(self.path)
+        _check_readable(self.path)
         self.size = self.path.stat().st_size
         if self.size == 0:
             raise InputError(f"{self.name}: the file has no bytes; write it again")
@@ -181,7 +181,7 @@ class Source:
             raise InputError(
                 f"{self.name}: the zip archive holds {len(names)} files ({shown}); give one, as {self.name}/{names[0]}"
             )
-        _refuse_packing(entries[names[0]], self.name)
+        _check_packing(entries[names[0]], self.name)
         return names[0]
 
     def archive_member(self, name: str, largest: int) -> bytes:
@@ -193,7 +193,7 @@ class Source:
                 raise InputError(
                     f"{self.name}: the archive has no member {name!r}, which its manifest names"
                 ) from error
-            _refuse_packing(entry, self.name)
+            _check_packing(entry, self.name)
             try:
                 with archive.open(entry) as content:
                     found = content.read(largest + 1)
@@ -204,7 +204,7 @@ class Source:
         return found
 
 
-def _refuse_packing(entry: zipfile.ZipInfo, name: str) -> None:
+def _check_packing(entry: zipfile.ZipInfo, name: str) -> None:
     import zipfile
 
     # Only deflate can be unpacked in pieces of bounded size.
@@ -234,7 +234,7 @@ def _zip_member(path: Path) -> tuple[Path, str | None]:
             member = path.relative_to(parent).as_posix()
             try:
                 with zipfile.ZipFile(parent) as archive:
-                    _refuse_packing(archive.getinfo(member), str(parent))
+                    _check_packing(archive.getinfo(member), str(parent))
             except KeyError as error:
                 raise InputError(f"{parent}: the zip archive has no member {member!r}") from error
             except InputError:
@@ -245,7 +245,7 @@ def _zip_member(path: Path) -> tuple[Path, str | None]:
     return path, None
 
 
-def _refuse_unreadable(path: Path) -> None:
+def _check_readable(path: Path) -> None:
     try:
         if path.is_dir():
             raise InputError(f"{path}: is a folder; give a file")
