@@ -26,18 +26,18 @@ def command(name: str) -> click.Command:
 def test_defaults_are_those_of_the_library() -> None:
     library = {field.name: field.default for field in dataclasses.fields(ScoreOptions)}
     signature = inspect.signature(fm.score).parameters
-    for field in dataclasses.fields(options.Metrics):
-        assert field.default == library[field.name] == signature[field.name].default, field.name
+    for name, declared in options.Metrics.declared.items():
+        assert declared.default == library[name] == signature[name].default, name
     bootstrap = {field.name: field.default for field in dataclasses.fields(Bootstrap)}
     for name in ("resamples", "seed", "block"):
-        assert options.Certainty.__dataclass_fields__[name].default == bootstrap[name]
+        assert options.Certainty.declared[name].default == bootstrap[name]
 
 
 @pytest.mark.parametrize("name", ["score", "compare", "leaderboard", "challenge"])
 def test_every_command_that_scores_takes_the_same_options(name: str) -> None:
     taken = {parameter.name: parameter for parameter in command(name).params}
-    for field in dataclasses.fields(options.Scoring):
-        assert taken[field.name].help == field.metadata["help"]
+    for option, declared in options.Scoring.declared.items():
+        assert taken[option].help == declared.help
 
 
 @pytest.mark.parametrize("name", ["score", "compare", "leaderboard", "check", "inspect", "convert"])
@@ -45,7 +45,7 @@ def test_every_command_that_reads_takes_the_same_options(name: str) -> None:
     taken = {parameter.name for parameter in command(name).params}
     two_files = name not in ("inspect", "convert")
     group = options.ReadingTruth if two_files else options.Reading
-    assert {field.name for field in dataclasses.fields(group)} <= taken
+    assert set(group.declared) <= taken
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -27,7 +26,6 @@ _PAGE, _RUNS, _BOARD = "challenge.html", "runs.csv", "leaderboard"
 challenge = click.Group("challenge", help="A challenge in a box: simulate, localize, rank.", no_args_is_help=True)
 
 
-@dataclass(frozen=True)
 class ChallengeFlags(Threads, Scoring):
     """The options of `challenge run`."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -17,7 +16,6 @@ from flatmetric.sentences import finding_sentence
 from flatmetric.version import __version__
 
 
-@dataclass(frozen=True)
 class CheckFlags(ReadingTruth, Json, Lam):
     """The options of `check`."""
 

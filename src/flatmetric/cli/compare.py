@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -29,7 +28,6 @@ from flatmetric.sentences import result_warnings
 from flatmetric.statistics.comparison import LEAD_FROM, LEAD_TO, compare_scores, lead_over
 
 
-@dataclass(frozen=True)
 class CompareFlags(ReadingTruth, Report, Json, Certainty, Scoring):
     """The options of `compare`."""
 

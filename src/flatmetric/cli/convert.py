@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -13,7 +12,6 @@ from flatmetric.cli.progress import read_with_progress
 from flatmetric.formats.write import files_of, writable_format, write
 
 
-@dataclass(frozen=True)
 class ConvertFlags(Reading, Json):
     """The options of `convert`."""
 

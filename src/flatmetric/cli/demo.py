@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from flatmetric.statistics.comparison import compare_scores
 PROGRAMS = ("baseline", "dog")
 
 
-@dataclass(frozen=True)
 class DemoFlags(Group):
     """The options of `demo`."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +14,6 @@ from flatmetric.matching.protocol import Protocol
 from flatmetric.quality.inspect import inspect_table
 
 
-@dataclass(frozen=True)
 class InspectFlags(Reading, Json, FieldOfView):
     """The options of `inspect`."""
 

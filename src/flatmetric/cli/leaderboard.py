@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -14,7 +13,6 @@ from flatmetric.cli.output import check_outputs, this_command
 from flatmetric.cli.progress import progress_bar
 
 
-@dataclass(frozen=True)
 class BoardFlags(ReadingTruth, Report, Certainty, Scoring):
     """The options of `leaderboard`."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +12,6 @@ from flatmetric.cli.text import print_warning
 from flatmetric.errors import InputError
 
 
-@dataclass(frozen=True)
 class LocalizeFlags(Group):
     """Which localizer runs, with which settings and camera, and where its result goes."""
 

@@ -1,14 +1,13 @@
 """Every command-line option, defined once: flag, type, default and help; and how commands are built from them.
 
-An option is a field of a group, and a group is a dataclass; groups are put together by inheritance. A command is a
-function of its arguments and of one group. A flag is spelled as its field: `pixel_size` is --pixel-size.
+An option is an attribute of a group, and groups are put together by inheritance. A command is a function of its
+arguments and of one group. A flag is spelled as its attribute: `pixel_size` is --pixel-size.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import cleandoc
 from pathlib import Path
 from types import UnionType
@@ -28,14 +27,21 @@ REQUIRED = ...
 """The default of an option that must be given."""
 
 
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option: its default, its help, and how it is spelled; `bare` is its value when the flag is given alone."""
+
+    default: Any
+    help: str
+    metavar: str | None = None
+    flag: str | None = None
+    bare: Any = None
+    section: str = ""
+
+
 def option(default: Any, help: str, *, metavar: str | None = None, flag: str | None = None, bare: Any = None) -> Any:
-    """A field of a group that is an option; `bare` is its value when the flag is given alone."""
-    return dataclasses.field(default=default, metadata={"help": help, "metavar": metavar, "flag": flag, "bare": bare})
-
-
-def changed(group: type[Group], name: str, default: Any) -> Any:
-    """The same option with another default."""
-    return dataclasses.field(default=default, metadata=group.__dataclass_fields__[name].metadata)
+    """Declares an option as an attribute of a group, under which its value is found later."""
+    return Option(default, help, metavar, flag, bare)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +57,29 @@ Truth = Annotated[Path, Argument("TRUTH", "The true molecules.")]
 Result = Annotated[Path, Argument("RESULT", "The localizations of a program.")]
 
 
-@dataclass(frozen=True)
 class Group:
-    """Options that belong together; `section` heads them in the help."""
+    """Options that belong together; `section` heads them in the help. As dataclasses they would load 20 ms slower."""
 
     section: ClassVar[str] = "Options"
+    declared: ClassVar[dict[str, Option]] = {}
+
+    def __init_subclass__(cls) -> None:
+        bases = reversed(cls.__mro__[1:])
+        inherited = {name: one for base in bases for name, one in vars(base).get("declared", {}).items()}
+        own = {name: one for name, one in vars(cls).items() if isinstance(one, Option)}
+        sections = {name: inherited[name].section if name in inherited else cls.section for name in own}
+        cls.declared = inherited | {name: replace(one, section=sections[name]) for name, one in own.items()}
+
+    def __init__(self, **values: Any) -> None:
+        for name, declared in self.declared.items():
+            setattr(self, name, values.get(name, declared.default))
 
 
-@dataclass(frozen=True)
+def changed(group: type[Group], name: str, default: Any) -> Any:
+    """The same option with another default."""
+    return replace(group.declared[name], default=default)
+
+
 class Lam(Group):
     """The Flat Metric's one parameter."""
 
@@ -67,7 +88,6 @@ class Lam(Group):
     lam: float = option(125.0, "Cost of a missed molecule or a false detection, nm.")
 
 
-@dataclass(frozen=True)
 class FieldOfView(Group):
     """The size of what the camera sees."""
 
@@ -76,7 +96,6 @@ class FieldOfView(Group):
     fov: str | None = option(None, "Size of the field of view, nm; two numbers if x and y differ.", metavar="NM[,NM]")
 
 
-@dataclass(frozen=True)
 class Rules(FieldOfView):
     """By which rules results are compared."""
 
@@ -104,8 +123,8 @@ class Rules(FieldOfView):
         if self.protocol is not None:
             from_file = self.protocol.endswith(".toml")
             start = Protocol.from_toml(self.protocol) if from_file else Protocol.preset(self.protocol)
-        names = [field.name for field in dataclasses.fields(Rules) if field.name != "protocol"]
-        given = {name: value for name in names if (value := getattr(self, name)) is not None}
+        given = {name: value for name in Rules.declared if (value := getattr(self, name)) is not None}
+        given.pop("protocol", None)
         if self.fov is not None:
             given["fov"] = parse_fov(self.fov)
         if self.wobble is not None:
@@ -115,10 +134,9 @@ class Rules(FieldOfView):
             given["photon_threshold"] = None
         elif self.photon_threshold is not None and self.photon_quantile is None:
             given["photon_quantile"] = None
-        return dataclasses.replace(start, **given)
+        return replace(start, **given)
 
 
-@dataclass(frozen=True)
 class Metrics(Lam):
     """How the metrics are computed."""
 
@@ -132,7 +150,6 @@ class Metrics(Lam):
     gospa_c: float | None = option(None, "Cutoff of GOSPA and OSPA, nm; default 2 lam.")
 
 
-@dataclass(frozen=True)
 class Scoring(Rules, Metrics):
     """Everything that a score depends on besides the files."""
 
@@ -140,12 +157,11 @@ class Scoring(Rules, Metrics):
         """The options of `score`."""
         from flatmetric.scoring.score import ScoreOptions
 
-        given = {field.name: getattr(self, field.name) for field in dataclasses.fields(Metrics)}
+        given = {name: getattr(self, name) for name in Metrics.declared}
         given["axis_scale"] = None if self.axis_scale is None else numbers(self.axis_scale, "axis_scale")
         return ScoreOptions(protocol=self.rules(), **given)
 
 
-@dataclass(frozen=True)
 class Certainty(Group):
     """How confidence intervals are computed."""
 
@@ -163,14 +179,12 @@ class Certainty(Group):
         return Bootstrap(95.0 if self.ci is None else self.ci, self.resamples, self.seed, self.block)
 
 
-@dataclass(frozen=True)
 class Threads(Group):
     """How many threads work."""
 
     threads: int | None = option(None, "Number of threads; default one for each core.")
 
 
-@dataclass(frozen=True)
 class Reading(Threads):
     """How to read a file; of two files, RESULT."""
 
@@ -199,11 +213,9 @@ class Reading(Threads):
 
 def _for_truth(name: str) -> Any:
     """The same option of `Reading`, for TRUTH."""
-    field = Reading.__dataclass_fields__[name]
-    return option(field.default, f"Like --{name.replace('_', '-')}, for TRUTH.", metavar=field.metadata["metavar"])
+    return replace(Reading.declared[name], help=f"Like --{name.replace('_', '-')}, for TRUTH.")
 
 
-@dataclass(frozen=True)
 class ReadingTruth(Reading):
     """How to read RESULT and TRUTH; --pixel-size and --skip-bad-rows apply to both."""
 
@@ -222,7 +234,6 @@ class ReadingTruth(Reading):
         return self.reading("truth_")
 
 
-@dataclass(frozen=True)
 class Json(Group):
     """JSON for other programs."""
 
@@ -231,7 +242,6 @@ class Json(Group):
     json: str | None = option(None, "Write JSON to a file, or to standard output.", metavar="[FILE|-]", bare="-")
 
 
-@dataclass(frozen=True)
 class Report(Group):
     """A page."""
 
@@ -260,10 +270,9 @@ def command(function: Callable[..., None]) -> Command:
     hints = get_type_hints(function, include_extras=True)
     group = hints.pop("options")
     parameters = [_click_argument(name, get_args(hint)[1]) for name, hint in hints.items() if name != "return"]
-    names = [field.name for field in dataclasses.fields(group)]
 
     def call(**values: Any) -> None:
-        options = group(**{name: values.pop(name) for name in names})
+        options = group(**{name: values.pop(name) for name in group.declared})
         function(**values, options=options)
 
     return Command(
@@ -281,26 +290,23 @@ def _click_argument(name: str, argument: Argument) -> click.Parameter:
 
 def _click_options(group: type[Group]) -> list[click.Parameter]:
     hints, options = get_type_hints(group), list[click.Parameter]()
-    for field in dataclasses.fields(group):
-        given, kind, default = field.metadata, _plain_type(hints[field.name]), field.default
+    for name, declared in group.declared.items():
+        kind, default = _plain_type(hints[name]), declared.default
         more: dict[str, Any] = {} if default is REQUIRED else {"default": default}
-        if given["bare"] is not None:
-            more["flag_value"] = given["bare"]
+        if declared.bare is not None:
+            more["flag_value"] = declared.bare
         made = click.Option(
-            [f"--{given['flag'] or field.name.replace('_', '-')}", field.name],
+            [f"--{declared.flag or name.replace('_', '-')}", name],
             type=_TYPES.get(kind, click.STRING),
             is_flag=kind is bool,
             multiple=kind is tuple,
             required=default is REQUIRED,
-            metavar=given["metavar"],
-            help=given["help"],
+            metavar=declared.metavar,
+            help=declared.help,
             show_default=default not in (None, False, (), REQUIRED),
             **more,
         )
-        owner: Any = next(
-            kind for kind in reversed(group.__mro__) if field.name in vars(kind).get("__annotations__", {})
-        )
-        made.section = owner.section  # type: ignore[attr-defined]
+        made.section = declared.section  # type: ignore[attr-defined]
         options.append(made)
     return options
 

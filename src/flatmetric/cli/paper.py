@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +25,6 @@ _FILES = {
 }
 
 
-@dataclass(frozen=True)
 class PaperFlags(Group):
     """Which figures are made, and how."""
 

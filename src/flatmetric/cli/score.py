@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, ClassVar
 
 from flatmetric._files import write_text
 from flatmetric.challenge.submissions import program_names
-from flatmetric.cli import text
 from flatmetric.cli.options import Certainty, Json, ReadingTruth, Report, Result, Scoring, Truth, command, option
 from flatmetric.cli.output import STANDARD_OUTPUT, check_outputs, this_command, write_columns, write_json
 from flatmetric.cli.progress import read_both
 from flatmetric.errors import InputError
 
 
-@dataclass(frozen=True)
 class ScoreFlags(ReadingTruth, Report, Json, Certainty, Scoring):
     """The options of `score`."""
 
@@ -46,6 +43,7 @@ def score(truth: Truth, result: Result, options: ScoreFlags) -> None:
     if options.json == options.csv == STANDARD_OUTPUT:
         raise InputError("json= and csv= can't both go to standard output; give one a file")
     true, pred = read_both(*files, options.threads, _load)
+    from flatmetric.cli import text
     from flatmetric.metrics.table import FAMILIES
     from flatmetric.scoring.score import score as score_tables
     from flatmetric.sentences import result_warnings
@@ -96,5 +94,5 @@ def score(truth: Truth, result: Result, options: ScoreFlags) -> None:
 
 def _load() -> None:
     """Import the scoring modules while the first file is being read."""
-    for name in ("scoring.score", "quality.misalignment"):
+    for name in ("scoring.score", "quality.misalignment", "cli.text"):
         import_module(f"flatmetric.{name}")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from flatmetric.cli.options import REQUIRED, Group, command, option
 from flatmetric.cli.progress import progress_bar
 
 
-@dataclass(frozen=True)
 class SimulateFlags(Group):
     """What is simulated, and where it goes."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from flatmetric.cli import options
@@ -65,21 +65,22 @@ def as_flags(sentence: str) -> str:
     >>> as_flags("pixel_size is 0; give a length in nm above 0")
     '--pixel-size is 0; give a length in nm above 0'
     """
-    names = "|".join(sorted(_option_names(), key=len, reverse=True))
-    value = r"\{[^}]*\}|\([^)]*\)|'[^']*'|-?[\w.]*\w|"
-    flagged = re.sub(rf"(?<![\w.'-])({names})=(?!=)({value})", _as_flag, sentence)
-    flagged = re.sub(rf"^({names}) (?=is |has )", lambda match: f"{_flag(match[1])} ", flagged)
+    names = _option_names()
+    flagged = re.sub(r"(?<![\w.'-])([a-z_]+)=(?!=)(\{[^}]*\}|\([^)]*\)|'[^']*'|-?[\w.]*\w|)", _as_flag, sentence)
+    first, space, rest = flagged.partition(" ")
+    if first in names and rest.startswith(("is ", "has ")):
+        flagged = f"{_flag(first)}{space}{rest}"
     return re.sub(r"(--[\w-]+ [^ ,;]+), (?=--)", r"\1 ", flagged).replace("apply_fix()", "--apply")
 
 
-def _option_names() -> set[str]:
-    groups: list[type[options.Group]] = [options.Group]
-    names = {"to"}
+@cache
+def _option_names() -> frozenset[str]:
+    groups, names = [options.Group], {"to"}
     while groups:
         group = groups.pop()
         groups += group.__subclasses__()
-        names |= {field.name for field in dataclasses.fields(group)}
-    return names
+        names |= set(group.declared)
+    return frozenset(names)
 
 
 def _flag(name: str) -> str:
@@ -87,6 +88,8 @@ def _flag(name: str) -> str:
 
 
 def _as_flag(match: re.Match[str]) -> str:
+    if match[1] not in _option_names():
+        return match[0]
     flag, text = _flag(match[1]), match[2]
     if text.startswith("{"):
         text = ",".join(f"{name}={place}" for name, place in ast.literal_eval(text).items())
