@@ -200,4 +200,5 @@ def test_the_page_of_a_comparison_tells_what_a_check_finds(tmp_path: Path) -> No
     page_file = tmp_path / "page.html"
     out = run("compare", data / "demo_truth.csv", shifted, data / "demo_dog.csv", "--report", page_file)
     assert out.returncode == 0, out.stderr
-    assert "shifted: the result may be wrong as a whole: everything is shifted by x +" in page_file.read_text(encoding="utf-8")
+    page = page_file.read_text(encoding="utf-8")
+    assert "shifted: the result may be wrong as a whole: everything is shifted by x +" in page
