@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from flatmetric.metrics.table import METRICS
 
 ROOT = Path(__file__).parents[1]
 REAL_DATA = Path(os.environ.get("FLATMETRIC_DATA", ROOT.parent / "shared" / "data"))
+SCHEMA = json.loads((resources.files("flatmetric") / "data" / "score.schema.json").read_text(encoding="utf-8"))
 CHALLENGE = fm.Protocol.preset("challenge2016")
 
 

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.cli.test_score import SCHEMA
-from tests.scenes import draw, run
+from tests.scenes import SCHEMA, draw, run
 
 
 @pytest.fixture

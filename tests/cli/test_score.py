@@ -8,7 +8,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,9 @@ import pytest
 import flatmetric as fm
 from flatmetric.cli import progress
 from flatmetric.formats.conversion import ReadOptions
-from tests.scenes import run, scene
+from tests.scenes import SCHEMA, run, scene
 
 CASES = Path(__file__).parents[1] / "data" / "challenge-cases"
-SCHEMA = json.loads((resources.files("flatmetric") / "data" / "score.schema.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,9 @@ import pytest
 
 import flatmetric as fm
 from flatmetric.matching.protocol import Protocol, Wobble, read_wobble
+from flatmetric.metrics.table import FAMILIES, METRICS
 from flatmetric.scoring.breakdown import per_frame, per_molecule, score_in_bins
-from tests.scenes import CHALLENGE, RULES, numbers, scene
+from tests.scenes import CHALLENGE, RULES, SCHEMA, numbers, scene
 
 
 def same(a: fm.Score, b: fm.Score) -> None:
@@ -323,7 +323,7 @@ def test_every_molecule_is_explained() -> None:
 
 
 def test_json_is_valid_on_every_rule() -> None:
-    schema = json.loads((resources.files("flatmetric") / "data" / "score.schema.json").read_text(encoding="utf-8"))
+    schema = SCHEMA
     jsonschema.Draft202012Validator.check_schema(schema)
     truth, pred = scene()
     for rules in RULES:
@@ -338,3 +338,12 @@ def test_json_is_valid_on_every_rule() -> None:
     del broken["flat_metric"]["value"]
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(broken, schema)
+
+
+def test_the_schema_has_the_metrics_of_the_table() -> None:
+    more = {"challenge": {"photon_threshold", "alpha_xy", "alpha_z"}}  # settings that stand beside the metrics
+    for part, family in FAMILIES.items():
+        described = SCHEMA["properties"][part]
+        names = {field.name for field in dataclasses.fields(family)} | more.get(part, set())
+        assert set(described["properties"]) == set(described["required"]) == names, part
+    assert all(metric.title and metric.key in METRICS for metric in METRICS.values())
