@@ -129,12 +129,7 @@ class Rules(FieldOfView):
             given["fov"] = parse_fov(self.fov)
         if self.wobble is not None:
             given["wobble"] = read_wobble(self.wobble)
-        # One kind of threshold replaces the other.
-        if self.photon_quantile is not None and self.photon_threshold is None:
-            given["photon_threshold"] = None
-        elif self.photon_threshold is not None and self.photon_quantile is None:
-            given["photon_quantile"] = None
-        return replace(start, **given)
+        return start.changed(**given)
 
 
 class Metrics(Lam):

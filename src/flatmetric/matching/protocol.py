@@ -195,12 +195,23 @@ class Protocol:
                 content["wobble"] = read_wobble(path.parent / str(content["wobble"]))
             if "fov" in content:
                 content["fov"] = field_of_view(content["fov"])
-            # A photon quantile replaces the preset's photon threshold.
-            if "photon_quantile" in content:
-                content.setdefault("photon_threshold", None)
-            return dataclasses.replace(start, **{"name": path.stem, **content})
+            return start.changed(**{"name": path.stem, **content})
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
+
+    def changed(self, **rules: Any) -> Protocol:
+        """The same rules with some of them changed; one kind of photon threshold replaces the other.
+
+        Examples
+        --------
+        >>> Protocol.preset("challenge2016").changed(photon_quantile=0.25).photon_threshold is None
+        True
+        """
+        for given, other in (("photon_quantile", "photon_threshold"), ("photon_threshold", "photon_quantile")):
+            if given in rules and other not in rules:
+                rules |= {other: None}
+                break
+        return dataclasses.replace(self, **rules)
 
     def to_dict(self) -> dict[str, Any]:
         """The rules as plain values, for the output.

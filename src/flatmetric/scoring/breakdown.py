@@ -14,7 +14,6 @@ from flatmetric.localizations import Localizations
 from flatmetric.metrics.base import Sums, evaluate
 from flatmetric.metrics.jaccard_rmse import ChallengeScore
 from flatmetric.metrics.match_sums import MatchedRows, sum_matches
-from flatmetric.scoring.frame_sums import matched_rows
 from flatmetric.scoring.row_costs import NO_PARTNER
 from flatmetric.scoring.score import Score, plain_values
 
@@ -216,7 +215,7 @@ def score_in_bins(score: Score, quantity: Quantity, bins: int = 10) -> list[Bin]
     truth_bin = np.clip(np.searchsorted(edges, of_truth, side="right") - 1, 0, len(edges) - 2)
     pred_bin = np.clip(np.searchsorted(edges, of_pred, side="right") - 1, 0, len(edges) - 2)
     pred_bin[matches.pred] = truth_bin[matches.truth]
-    pairs = matched_rows(matched)
+    pairs = score.sums.rows
     return [
         _bin(
             score,

@@ -27,12 +27,13 @@ class FrameSums:
     """The frames of a score, in order, and what each of them adds.
 
     `total` is the sum over all frames, taken over matched rows rather than over per-frame sums, to reduce
-    rounding; `per_frame` has one number for each frame.
+    rounding; `per_frame` has one number for each frame. `rows` are the counted pairs.
     """
 
     frame: IntArray
     total: Sums
     matched: Matched
+    rows: MatchedRows
     by_frame: dict[str, npt.NDArray[Any]]
 
     @cached_property
@@ -41,7 +42,7 @@ class FrameSums:
         place = np.searchsorted(self.frame, self.matched.truth.frame[self.matched.counted.truth])
         columns: dict[str, npt.NDArray[Any]] = dict(self.by_frame)
         columns["tp"] = np.bincount(place, minlength=len(self.frame))
-        for name, factors in match_quantities(matched_rows(self.matched)):
+        for name, factors in match_quantities(self.rows):
             columns[name] = np.bincount(place, np.prod(factors, axis=0), minlength=len(self.frame))
         nothing = np.zeros(len(self.frame))
         return Sums.from_columns(
@@ -87,12 +88,13 @@ def frame_sums(
     pairs = _pairs(matched, flat, (frame, n_truth, n_pred), weights, axis_scale, settings)
     own_gospa, own_ospa = frame_values(pairs, p=settings.gospa_p, c=settings.gospa_c)
     by_frame |= {"pairs": pairs.pairs, "moved": pairs.moved, "own_gospa": own_gospa, "own_ospa": own_ospa}
-    total |= sum_matches(matched_rows(matched))
+    rows = _matched_rows(matched)
+    total |= sum_matches(rows)
     summed = {name: column.sum() for name, column in by_frame.items() if name not in total}
-    return FrameSums(frame, Sums.from_columns(total | summed, settings), matched, by_frame)
+    return FrameSums(frame, Sums.from_columns(total | summed, settings), matched, rows, by_frame)
 
 
-def matched_rows(matched: Matched) -> MatchedRows:
+def _matched_rows(matched: Matched) -> MatchedRows:
     """The counted pairs, with the columns that the metrics need."""
     pairs = matched.counted
     of_truth, of_pred = (matched.truth.photons,), (matched.pred.photons, matched.pred.uncertainty)
