@@ -212,10 +212,10 @@ def importing() -> Iterator[Row]:
     )
 
 
-def bootstrap() -> Iterator[Row]:
+def intervals() -> Iterator[Row]:
     """Intervals of all metrics against summing resampled frames with numpy, ten resamples scaled to all."""
-    ours, theirs, size = files.bootstrap_seconds()
-    yield Row("bootstrap", "2000 resamples of every metric", size, ours, "numpy, resample by resample", theirs, 5)
+    ours, theirs, size = files.intervals_seconds()
+    yield Row("intervals", "intervals of every metric", size, ours, "numpy, 2000 resamples", theirs, 5)
 
 
 def simulation() -> Iterator[Row]:
@@ -291,7 +291,7 @@ REGIMES: dict[str, Callable[[], Iterator[Row]]] = {
     "read": reading,
     "score": scoring,
     "import": importing,
-    "bootstrap": bootstrap,
+    "intervals": intervals,
     "simulate": simulation,
     "page": page,
     "paper": paper,

@@ -1,4 +1,4 @@
-"""As many threads work as are asked for: in reading, scoring, resampling, curves and leaderboards."""
+"""As many threads work as are asked for: in reading, scoring, curves and leaderboards."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from flatmetric.challenge.submissions import Submission
 from flatmetric.formats import text
 from flatmetric.formats.write import write
 from flatmetric.quality.misalignment import check_tables
-from flatmetric.statistics import bootstrap
 from flatmetric.statistics.comparison import compare_scores, lead_over
+from flatmetric.statistics.intervals import confidence
 from tests.scenes import scene
 
 
@@ -33,7 +33,7 @@ def pools(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             sizes.append(workers)
             super().__init__(workers)
 
-    for module in (bootstrap, leaderboard, text):
+    for module in (leaderboard, text):
         monkeypatch.setattr(module, "ThreadPoolExecutor", Counted)
 
     def cores(pid: int) -> Any:
@@ -50,7 +50,7 @@ def test_threads_are_honoured_everywhere(pools: list[int], tmp_path: Path) -> No
         write(table, path, "thunderstorm")
     tables = [fm.read(path, threads=3) for path in files]
     score = fm.score(tables[0], tables[1], threads=3)
-    bootstrap.confidence(score)
+    confidence(score)
     comparison = compare_scores({"a": score, "b": fm.score(tables[0], tables[0], threads=3)})
     lead_over(comparison, 10, 250)
     check_tables(tables[0], tables[1], threads=3)

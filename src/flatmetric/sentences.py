@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from flatmetric.quality.misalignment import Finding
     from flatmetric.scoring.score import Score
     from flatmetric.statistics.comparison import Pair
-
-_SURE = 0.05
+    from flatmetric.statistics.intervals import Intervals
 
 
 def budget_sentence(value: float, displaced: float, missed: float, false: float, unit: str = "molecule") -> str:
@@ -34,16 +33,31 @@ def pair_sentence(pair: Pair) -> str:
     Examples
     --------
     >>> from flatmetric.statistics.comparison import Pair
-    >>> pair_sentence(Pair("A", "B", -4.1, (-5.2, -2.9), 0.001, 0.003))
-    'A is better than B by 4.1 nm (2.9 to 5.2), p 0.003'
+    >>> pair_sentence(Pair("A", "B", -4.1, (-5.2, -2.9), 0.001, 0.003, 0.002, False, (-5.4, -2.7), True))
+    'A is better than B by 4.1 nm (2.7 to 5.4), p 0.002'
     """
-    if pair.p_holm >= _SURE or pair.ci[0] <= 0 <= pair.ci[1]:
-        span = f"{pair.difference:+.2g} nm ({pair.ci[0]:.2g} to {pair.ci[1]:.2g})"
-        return f"{pair.a} and {pair.b} can't be told apart: {span}, p {pair.p_holm:.2g}"
+    p = f"p {'<= ' if pair.p_smallest else ''}{pair.p_adjusted:.2g}"
+    if not pair.told:
+        span = "" if pair.ci_all is None else f" ({pair.ci_all[0]:.2g} to {pair.ci_all[1]:.2g})"
+        return f"{pair.a} and {pair.b} can't be told apart: {pair.difference:+.2g} nm{span}, {p}"
     better, worse = (pair.a, pair.b) if pair.difference < 0 else (pair.b, pair.a)
-    low, high = sorted(map(abs, pair.ci))
+    low, high = sorted(map(abs, pair.ci_all or (pair.difference, pair.difference)))
     by = f"{abs(pair.difference):.1f} nm ({low:.1f} to {high:.1f})"
-    return f"{better} is better than {worse} by {by}, p {pair.p_holm:.2g}"
+    return f"{better} is better than {worse} by {by}, {p}"
+
+
+def intervals_title(intervals: Intervals) -> str:
+    """What intervals are for, and what they rest on.
+
+    Examples
+    --------
+    >>> from flatmetric.statistics.intervals import Intervals
+    >>> intervals_title(Intervals(95.0, 10000, 0, 120, 25, "blocks", None, {}))
+    '95 % intervals for this structure, from 25 independent blocks of 120 frames'
+    """
+    count = intervals.blocks
+    blocks = f"{count} independent block{'' if count == 1 else 's'} of {intervals.block} frames"
+    return f"{intervals.level:g} % intervals for this structure, from {blocks}"
 
 
 def finding_sentence(finding: Finding) -> str:

@@ -17,7 +17,8 @@ from scipy import stats
 
 import flatmetric as fm
 from flatmetric.metrics.table import LEADERBOARD
-from flatmetric.statistics.ranking import correlations, entry_of, rank
+from flatmetric.statistics.entries import entry_of
+from flatmetric.statistics.ranking import correlations, rank
 from tests.scenes import draw, run, wait_until
 
 PROGRAMS = {"good": (0.95, 10.0), "fair": (0.8, 30.0), "poor": (0.5, 60.0)}

@@ -13,7 +13,7 @@ import flatmetric as fm
 from flatmetric.cli import options
 from flatmetric.cli.app import COMMANDS, app
 from flatmetric.scoring.score import ScoreOptions
-from flatmetric.statistics.bootstrap import Bootstrap
+from flatmetric.statistics.intervals import Certainty
 from tests.scenes import run
 
 
@@ -28,9 +28,9 @@ def test_defaults_are_those_of_the_library() -> None:
     signature = inspect.signature(fm.score).parameters
     for name, declared in options.Metrics.declared.items():
         assert declared.default == library[name] == signature[name].default, name
-    bootstrap = {field.name: field.default for field in dataclasses.fields(Bootstrap)}
+    usual = {field.name: field.default for field in dataclasses.fields(Certainty)}
     for name in ("resamples", "seed", "block"):
-        assert options.Certainty.declared[name].default == bootstrap[name]
+        assert options.Certainty.declared[name].default == usual[name]
 
 
 @pytest.mark.parametrize("name", ["score", "compare", "leaderboard", "challenge"])
@@ -58,11 +58,12 @@ def test_every_option_has_a_help_text(name: str) -> None:
 
 def test_a_leaderboard_of_another_level_says_so() -> None:
     from flatmetric.challenge.leaderboard import LeaderboardOptions, ScoredFolder
-    from flatmetric.statistics.ranking import entry_of, rank
+    from flatmetric.statistics.entries import entry_of
+    from flatmetric.statistics.ranking import rank
 
     truth = {"frame": list(range(1, 31)), "x": [0.0] * 30, "y": [0.0] * 30}
     entries = tuple(
         entry_of("d", name, fm.score(truth, dict(truth, x=[d] * 30))) for name, d in (("a", 5.0), ("b", 9.0))
     )
-    board = rank(entries, Bootstrap(level=80.0))
+    board = rank(entries, Certainty(level=80.0))
     assert "| rank | 80 % |" in ScoredFolder(board, entries, {}, LeaderboardOptions()).to_markdown()

@@ -12,8 +12,8 @@ import pytest
 
 import flatmetric as fm
 from flatmetric.pages.score_page import Scored, score_page
-from flatmetric.statistics.bootstrap import confidence
-from flatmetric.statistics.ranking import entry_of
+from flatmetric.statistics.entries import entry_of
+from flatmetric.statistics.intervals import confidence
 from tests.scenes import run
 
 

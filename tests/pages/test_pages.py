@@ -17,7 +17,8 @@ from flatmetric.pages.board_page import board_page
 from flatmetric.pages.html import page, table
 from flatmetric.pages.sampling import chosen_frames, curve_content, field_content, frames_content, series_content
 from flatmetric.pages.score_page import Scored, score_page
-from flatmetric.statistics.ranking import entry_of, rank
+from flatmetric.statistics.entries import entry_of
+from flatmetric.statistics.ranking import rank
 from tests.scenes import draw, run
 
 NOTHING = {"frame": np.empty(0, dtype=np.int64), "x": np.empty(0), "y": np.empty(0)}

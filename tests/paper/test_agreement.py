@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from flatmetric.paper.agreement import Advantage, advantages, agreements, draw, example_entry, family, verdict
-from flatmetric.statistics.ranking import Entry
+from flatmetric.paper.agreement import Advantage, advantages, agreements, draw, example_entry, verdict
+from flatmetric.statistics.entries import Entry
+from flatmetric.statistics.ranking import family
 
 
 def entries(dataset: str, follows: bool, count: int = 34, seed: int = 0) -> list[Entry]:

@@ -19,8 +19,9 @@ from flatmetric.formats.read import read_file
 from flatmetric.localizations import Localizations
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.scoring.score import ScoreOptions, score
-from flatmetric.statistics.bootstrap import Bootstrap
-from flatmetric.statistics.ranking import Entry, Leaderboard, Standing, entry_of, rank
+from flatmetric.statistics.entries import Entry, entry_of
+from flatmetric.statistics.intervals import Certainty
+from flatmetric.statistics.ranking import Correlation, Kind, Leaderboard, Standing, rank
 from flatmetric.version import __version__
 
 FILES = ("leaderboard.csv", "leaderboard.json", "leaderboard.md")
@@ -38,7 +39,7 @@ class LeaderboardOptions:
     score: ScoreOptions = field(default_factory=ScoreOptions)
     truth: ReadOptions = field(default_factory=ReadOptions)
     pred: ReadOptions = field(default_factory=ReadOptions)
-    bootstrap: Bootstrap = field(default_factory=Bootstrap)
+    certainty: Certainty = field(default_factory=Certainty)
     threads: int | None = None
 
 
@@ -60,6 +61,7 @@ class ScoredFolder:
             "protocol": options.score.protocol.to_dict(),
             "datasets": {name: [asdict(s) for s in places] for name, places in board.datasets.items()},
             "overall": [asdict(standing) for standing in board.overall],
+            "kinds": {name: asdict(kind) for name, kind in board.kinds.items()},
             "metrics": [{"dataset": e.dataset, "program": e.program, **e.metrics} for e in self.entries],
             "correlations": [asdict(c) for c in board.correlations],
             "failures": [{"dataset": d, "program": p, "reason": reason} for (d, p), reason in self.failures.items()],
@@ -84,27 +86,58 @@ class ScoredFolder:
         lines: list[str] = []
         if len(board.datasets) > 1:
             lines += _ranks_in_markdown("Overall (mean rank, pooled Flat Metric)", board.overall, board.level)
+        for name, kind in board.kinds.items():
+            lines += _kind_in_markdown(name, kind, board.level)
         for title, standings in board.datasets.items():
             lines += _ranks_in_markdown(title, standings, board.level)
         if self.failures:
             lines += ["## Not scored", ""]
             lines += [f"- {dataset}, {program}: {reason}" for (dataset, program), reason in self.failures.items()]
             lines.append("")
-        shown = [c for c in board.correlations if c.kind == "spearman" and c.value is not None and c.a == "flat_metric"]
-        if shown:
-            lines += ["## Spearman correlation with the Flat Metric", "", "| metric | rho | 95 % |", "|---|---|---|"]
-            for c in shown:
-                span = "-" if c.interval is None else f"{c.interval[0]:.2f} to {c.interval[1]:.2f}"
-                lines.append(f"| {c.b} | {c.value:.2f} | {span} |")
+        kinds = ("spearman", "pearson")
+        with_flat = {(c.b, c.kind): c for c in board.correlations if c.a == "flat_metric" and c.value is not None}
+        if with_flat:
+            lines += ["## Correlation with the Flat Metric", ""]
+            lines += ["| metric | Spearman | 95 % | Pearson | 95 % |", "|---|---|---|---|---|"]
+            for metric in dict.fromkeys(name for name, _ in with_flat):
+                cells = [_correlation_in_markdown(with_flat.get((metric, kind))) for kind in kinds]
+                lines.append(f"| {metric} | {' | '.join(cells)} |")
         return "\n".join(lines).rstrip()
 
 
+def _correlation_in_markdown(correlation: Correlation | None) -> str:
+    if correlation is None or correlation.value is None:
+        return "- | -"
+    low_high = correlation.interval
+    span = "-" if low_high is None else f"{low_high[0]:.2f} to {low_high[1]:.2f}"
+    return f"{correlation.value:.2f} | {span}"
+
+
+def _kind_in_markdown(name: str, kind: Kind, level: float) -> list[str]:
+    lines = [f"## {name}: new structures, from {len(kind.datasets)} data sets", ""]
+    lines += [f"| rank | {level:g} % | program | Flat Metric [nm] | {level:g} % | one more data set |"]
+    lines += ["|---|---|---|---|---|---|"]
+    for s in kind.standings:
+        spans = [f"{low:.2f} to {high:.2f}" for low, high in (s.flat_metric_interval, s.next_interval)]
+        ranks = f"{s.rank_interval[0]:.4g} to {s.rank_interval[1]:.4g}"
+        program = s.program.replace("|", "\\|")
+        lines.append(f"| {s.rank:.4g} | {ranks} | {program} | {s.flat_metric:.2f} | {' | '.join(spans)} |")
+    return [*lines, ""]
+
+
 def _ranks_in_markdown(title: str, standings: Sequence[Standing], level: float) -> list[str]:
-    lines = [f"## {title}", "", f"| rank | {level:g} % | program | Flat Metric [nm] |", "|---|---|---|---|"]
+    lines = [
+        f"## {title}",
+        "",
+        f"| rank | {level:g} % | program | Flat Metric [nm] | {level:g} % |",
+        "|---|---|---|---|---|",
+    ]
     for s in standings:
         program = s.program.replace("|", "\\|")
         span = f"{s.rank_interval[0]:.4g} to {s.rank_interval[1]:.4g}"
-        lines.append(f"| {s.rank:.4g} | {span} | {program} | {s.flat_metric:.2f} |")
+        own = s.flat_metric_interval
+        certain = "-" if own is None else f"{own[0]:.2f} to {own[1]:.2f}"
+        lines.append(f"| {s.rank:.4g} | {span} | {program} | {s.flat_metric:.2f} | {certain} |")
     return [*lines, ""]
 
 
@@ -124,7 +157,7 @@ def write_leaderboard(
     outcomes = _score_all(submissions, store, options, progress)
     entries = tuple(outcome for outcome in outcomes if isinstance(outcome, Entry))
     failures = {(s.dataset, s.program): o for s, o in zip(submissions, outcomes, strict=True) if isinstance(o, str)}
-    board = rank(entries, options.bootstrap, options.threads)
+    board = rank(entries, options.certainty)
     scored = ScoredFolder(board, entries, failures | dict(missing or {}), options)
     for name, text in zip(
         FILES, (scored.to_csv(), json_text(scored.to_dict()), scored.to_markdown() + "\n"), strict=True

@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,8 @@ from flatmetric.formats.picasso import SIDE_SUFFIXES
 from flatmetric.formats.source import Source
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.scoring.score import ScoreOptions
-from flatmetric.statistics.ranking import Entry
+from flatmetric.statistics.entries import CellCosts, Entry
+from flatmetric.statistics.sampling import Cells
 from flatmetric.version import __version__
 
 
@@ -53,15 +55,37 @@ class ScoreStore:
                 np.array(kept["frames"], dtype=np.int64),
                 np.array(kept["costs"], dtype=np.float64),
                 np.array(kept["truths"], dtype=np.float64),
+                _cell_costs(kept["of_molecules"]),
             )
         except (ValueError, KeyError, TypeError):
             return None
 
     def save(self, key: str, entry: Entry) -> None:
         """Keep an entry."""
-        content = {
-            field.name: value.tolist() if isinstance(value := getattr(entry, field.name), np.ndarray) else value
-            for field in dataclasses.fields(Entry)
-            if field.name not in ("dataset", "program")
-        }
+        content = _plain(entry)
+        del content["dataset"], content["program"]
         write_text(json_text(content), self._folder / f"{key}.json")
+
+
+def _plain(value: Any) -> Any:
+    """Arrays as lists, and records as dicts."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if dataclasses.is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    return value
+
+
+def _cell_costs(kept: dict[str, Any] | None) -> CellCosts | None:
+    if kept is None:
+        return None
+    cells, whole, number = kept["cells"], np.int64, np.float64
+    return CellCosts(
+        Cells(
+            np.array(cells["molecule"], dtype=whole),
+            np.array(cells["stretch"], dtype=whole),
+            np.array(cells["truths"], dtype=number),
+            int(cells["stretches"]),
+        ),
+        *(np.array(kept[name], dtype=number) for name in ("costs", "truths", "alone")),
+    )

@@ -46,12 +46,12 @@ def compare(
     """Rank two or more RESULTs on one TRUTH by Flat Metric, with intervals and paired differences over frames."""
     if len(results) < 2:
         raise InputError("one result can't be compared; give two or more")
-    scoring, bootstrap, names = options.scoring(), options.bootstrap(), program_names(list(results))
+    scoring, certainty, names = options.scoring(), options.certainty(), program_names(list(results))
     check_outputs([options.json, options.report], [truth, *results, *options.rule_files()])
     true = read_with_progress(truth, options.reading_truth(), options.threads)
     tables = [read_with_progress(path, options.reading(), options.threads) for path in results]
     scores = [score_tables(true, table, **scoring.keywords(), threads=options.threads) for table in tables]
-    comparison = compare_scores(dict(zip(names, scores, strict=True)), bootstrap)
+    comparison = compare_scores(dict(zip(names, scores, strict=True)), certainty)
     content, lead = comparison.to_dict(), None
     if options.curve:
         lead = lead_over(comparison, LEAD_FROM, LEAD_TO)

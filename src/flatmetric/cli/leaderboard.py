@@ -34,7 +34,7 @@ def leaderboard(
         score=options.scoring(),
         truth=options.reading_truth(),
         pred=options.reading(),
-        bootstrap=options.bootstrap(),
+        certainty=options.certainty(),
         threads=options.threads,
     )
     submissions = find_submissions(folder)

@@ -21,7 +21,7 @@ from flatmetric.matching.protocol import Protocol, field_of_view, read_wobble
 
 if TYPE_CHECKING:
     from flatmetric.scoring.score import ScoreOptions
-    from flatmetric.statistics.bootstrap import Bootstrap
+    from flatmetric.statistics.intervals import Certainty as Settings
 
 REQUIRED = ...
 """The default of an option that must be given."""
@@ -163,15 +163,15 @@ class Certainty(Group):
     section: ClassVar[str] = "Certainty"
 
     ci: float | None = option(None, "Confidence intervals at this level, e.g. 95.", metavar="PERCENT")
-    resamples: int = option(2000, "Number of bootstrap resamples.")
-    seed: int = option(0, "Seed of the bootstrap.")
-    block: int | None = option(None, "Consecutive frames resampled together; default from the data.")
+    resamples: int = option(10000, "Draws behind p-values that hold for all pairs.")
+    seed: int = option(0, "Seed of these draws.")
+    block: int | None = option(None, "Frames after which nothing is remembered; default from the data.")
 
-    def bootstrap(self) -> Bootstrap:
-        """The settings of the bootstrap."""
-        from flatmetric.statistics.bootstrap import Bootstrap
+    def certainty(self) -> Settings:
+        """How sure to be."""
+        from flatmetric.statistics.intervals import Certainty as Settings
 
-        return Bootstrap(95.0 if self.ci is None else self.ci, self.resamples, self.seed, self.block)
+        return Settings(95.0 if self.ci is None else self.ci, self.resamples, self.seed, self.block)
 
 
 class Threads(Group):

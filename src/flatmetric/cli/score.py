@@ -57,9 +57,9 @@ def score(truth: Truth, result: Result, options: ScoreFlags) -> None:
 
         binned = score_in_bins(scored, options.by, options.bins)  # type: ignore[arg-type]
     if options.ci is not None:
-        from flatmetric.statistics.bootstrap import confidence
+        from flatmetric.statistics.intervals import confidence
 
-        intervals = confidence(scored, options.bootstrap())
+        intervals = confidence(scored, options.certainty())
         content["ci"] = dataclasses.asdict(intervals)
     if options.curve is not None:
         content["curve"] = scored.curve(options.curve).to_dict()

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 from flatmetric.cli import options
 from flatmetric.localizations import Localizations
 from flatmetric.metrics.table import METRICS
-from flatmetric.sentences import budget_sentence, file_warnings, pair_sentence
+from flatmetric.sentences import budget_sentence, file_warnings, intervals_title, pair_sentence
 
 if TYPE_CHECKING:
     from flatmetric.quality.inspect import Inspection
     from flatmetric.scoring.breakdown import Bin, Quantity
     from flatmetric.scoring.score import Score
-    from flatmetric.statistics.bootstrap import Intervals
     from flatmetric.statistics.comparison import Comparison, Lead
+    from flatmetric.statistics.intervals import Intervals
 
 _BAR_WIDTH = 40
 
@@ -195,15 +195,12 @@ def score_text(score: Score, intervals: Intervals | None = None) -> str:
 
 
 def _certainty(intervals: Intervals) -> list[str]:
-    lines = [
-        f"  {intervals.level:g} % intervals ({intervals.resamples} resamples of blocks of {intervals.block} frames, "
-        f"seed {intervals.seed})"
-    ]
+    lines = [f"  {intervals_title(intervals)}"]
     for key in _MAIN:
         metric, span = METRICS[key], intervals.intervals.get(key)
         shown = "-" if span is None else f"{metric.show_interval(span)} {metric.unit}"
         lines.append(f"    {metric.title:<13} {shown}")
-    return lines
+    return lines if intervals.remark is None else [*lines, f"    remark: {intervals.remark}"]
 
 
 def _rules(score: Score) -> str:

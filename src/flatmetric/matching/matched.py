@@ -14,6 +14,7 @@ from flatmetric._core import row_differences
 from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations
 from flatmetric.matching.matcher import Matches, match_frames
+from flatmetric.matching.molecules import molecule_numbers
 from flatmetric.matching.protocol import Protocol
 
 
@@ -47,6 +48,11 @@ class Matched:
     def kept_pred(self) -> Localizations:
         """The detections that count."""
         return select_rows(self.pred, self.pred_kept)
+
+    @cached_property
+    def molecule(self) -> IntArray | None:
+        """A number, from 0, for each molecule that counts, the same in every frame; None without ids."""
+        return molecule_numbers(self.kept_truth)
 
     @cached_property
     def counted(self) -> Matches:

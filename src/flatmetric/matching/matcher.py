@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from flatmetric._arrays import FloatArray, IntArray
 from flatmetric._core import match
 from flatmetric.localizations import Localizations
@@ -92,3 +94,21 @@ def _match(
         threads=threads,
     )
     return Matches(matches.truth, matches.pred, matches.distance)
+
+
+def nearest_rows(truth: Localizations, pred: Localizations, *, dim: int, within: float) -> IntArray:
+    """The row of the nearest molecule of the same frame for each detection; -1 where none is within `within` nm.
+
+    Examples
+    --------
+    >>> t = Localizations(frame=[1, 1, 2], x=[0.0, 100.0, 50.0], y=[0.0, 0.0, 0.0])
+    >>> p = Localizations(frame=[1, 2, 3], x=[60.0, 900.0, 0.0], y=[0.0, 0.0, 0.0])
+    >>> nearest_rows(t, p, dim=2, within=500).tolist()
+    [1, -1, -1]
+    """
+    from scipy.spatial import cKDTree
+
+    # Frames are a further axis, along which they are out of reach of each other.
+    sides = [np.column_stack([table.points(dim), 4 * within * table.frame]) for table in (truth, pred)]
+    distance, row = cKDTree(sides[0]).query(sides[1], distance_upper_bound=within)
+    return np.where(np.isfinite(distance), row, -1).astype(np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -118,8 +119,8 @@ class Metric:
     """One metric: its `key` in the JSON, and how it is computed and shown.
 
     `formula` is None for metrics that sums over frames can't give. `undefined` lists the reasons why it may have no
-    value; the first that applies is given. `interval` says whether a bootstrap makes sense, `shown` whether pages list
-    it.
+    value; the first that applies is given. `interval` says whether a confidence interval makes sense, `limits` where it
+    ends at the latest, `shown` whether pages list the metric.
     """
 
     key: str
@@ -130,6 +131,7 @@ class Metric:
     formula: Formula | None
     undefined: tuple[Reason, ...]
     interval: bool
+    limits: tuple[float, float]
     shown: bool
 
     @property
@@ -168,17 +170,19 @@ def metric(
     format: str = ".2f",
     better: Better | None = None,
     interval: bool = True,
+    limits: tuple[float, float] = (-math.inf, math.inf),
     shown: bool = True,
 ) -> Any:
     """A field of a family's result class that is a metric; see `Metric`."""
     described: dict[str, Any] = {"title": title, "unit": unit, "format": format, "better": better, "shown": shown}
-    described |= {"formula": formula, "undefined": undefined, "interval": interval and formula is not None}
+    described |= {"formula": formula, "undefined": undefined, "limits": limits}
+    described["interval"] = interval and formula is not None
     return dataclasses.field(metadata={"metric": described})
 
 
-error = partial(metric, unit="nm", better="lower")
-fraction = partial(metric, format=".3f", better="higher")
-percent = partial(metric, unit="%", better="higher")
+error = partial(metric, unit="nm", better="lower", limits=(0.0, math.inf))
+fraction = partial(metric, format=".3f", better="higher", limits=(0.0, 1.0))
+percent = partial(metric, unit="%", better="higher", limits=(0.0, 100.0))
 count = partial(metric, format="d", interval=False)
 
 

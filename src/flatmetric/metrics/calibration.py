@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,7 +12,7 @@ from flatmetric._arrays import FloatArray
 from flatmetric.metrics.base import Reason, Sums, count, metric
 
 _FEW = Reason("fewer than two matched detections claim an uncertainty", lambda s: s.claims < 2)
-_ratio = partial(metric, format=".3f", better="one")
+_ratio = partial(metric, format=".3f", better="one", limits=(0.0, math.inf))
 
 
 def _axis(s: Sums, axes: str) -> FloatArray:

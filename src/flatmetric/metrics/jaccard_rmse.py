@@ -22,6 +22,7 @@ _CONSTANT = Reason(
 _AXIAL = (NO_MATCH, IN_2D)
 _ROUNDING = 1e-12
 _bias = partial(metric, unit="nm", format="+.2f", better="zero")
+_efficiency = partial(percent, limits=(-math.inf, 100.0))
 
 
 def hypot(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -121,9 +122,9 @@ class ChallengeScore:
     bias_x: float | None = _bias("bias x", lambda s: s.error_x / s.tp, NO_MATCH)
     bias_y: float | None = _bias("bias y", lambda s: s.error_y / s.tp, NO_MATCH)
     bias_z: float | None = _bias("bias z", lambda s: s.error_z / s.tp, *_AXIAL)
-    efficiency_xy: float | None = percent("efficiency lateral", efficiency_xy, _NOBODY, NO_MATCH, shown=False)
-    efficiency_z: float | None = percent("efficiency axial", efficiency_z, _NOBODY, *_AXIAL, shown=False)
-    efficiency: float | None = percent("efficiency", efficiency, _NOBODY, NO_MATCH)
+    efficiency_xy: float | None = _efficiency("efficiency lateral", efficiency_xy, _NOBODY, NO_MATCH, shown=False)
+    efficiency_z: float | None = _efficiency("efficiency axial", efficiency_z, _NOBODY, *_AXIAL, shown=False)
+    efficiency: float | None = _efficiency("efficiency", efficiency, _NOBODY, NO_MATCH)
     photon_correlation: float | None = fraction(
-        "photon correlation", photon_correlation, _NO_PHOTONS, NO_MATCH, _CONSTANT
+        "photon correlation", photon_correlation, _NO_PHOTONS, NO_MATCH, _CONSTANT, limits=(-1.0, 1.0)
     )

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray
-from flatmetric.localizations import Localizations
 from flatmetric.metrics.base import Measure, Reasons, Settings, Sums, count, error, evaluate, fraction
 from flatmetric.metrics.jaccard_rmse import ChallengeScore
 from flatmetric.metrics.match_sums import MatchedRows, sum_matches
@@ -28,22 +27,6 @@ class MoleculeScore:
     mad_z: float | None = error("MAD axial of molecules", shown=False)
     mad_xyz: float | None = error("MAD 3D of molecules", shown=False)
     detection_ratio: float | None = fraction("share of frames found", format=".1%", shown=False)
-
-
-def molecule_numbers(truth: Localizations) -> IntArray | None:
-    """A molecule number, from 0, for each row; rows with the same id share one. None without ids.
-
-    Examples
-    --------
-    >>> molecule_numbers(Localizations(frame=[1, 2, 3], x=[0.0, 5.0, 0.0], y=[0.0, 0.0, 0.0], id=[7, 9, 7])).tolist()
-    [0, 2, 0]
-    """
-    if truth.id is None or len(truth) == 0:
-        return truth.id
-    low, high = int(truth.id.min()), int(truth.id.max())
-    if high - low < 4 * len(truth):  # gaps cost less than sorting
-        return truth.id - low
-    return np.unique(truth.id, return_inverse=True)[1].reshape(-1)
 
 
 def molecule_score(

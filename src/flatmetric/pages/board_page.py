@@ -11,8 +11,9 @@ from typing import Any
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.pages.html import chart, page, paragraph, table
 from flatmetric.sentences import pair_sentence
-from flatmetric.statistics.comparison import Pair
-from flatmetric.statistics.ranking import Entry, Leaderboard, Standing, compare_entries
+from flatmetric.statistics.comparison import Pair, compare_entries
+from flatmetric.statistics.entries import Entry
+from flatmetric.statistics.ranking import Leaderboard, Standing
 from flatmetric.version import __version__
 
 
@@ -23,7 +24,8 @@ def board_page(
 
     Examples
     --------
-    >>> from flatmetric.statistics.ranking import entry_of, rank
+    >>> from flatmetric.statistics.entries import entry_of
+    >>> from flatmetric.statistics.ranking import rank
     >>> from flatmetric.scoring.score import score
     >>> truth = {"frame": list(range(1, 31)), "x": [0.0] * 30, "y": [0.0] * 30}
     >>> entries = [entry_of("d", name, score(truth, dict(truth, x=[d] * 30))) for name, d in (("b", 50.0), ("a", 5.0))]
@@ -53,7 +55,7 @@ def board_page(
 
 
 def _pair(dataset: str, pair: Pair) -> dict[str, Any]:
-    interval = [round(end, 4) for end in pair.ci]
+    interval = None if pair.ci_all is None else [round(end, 4) for end in pair.ci_all]
     numbers = {"difference": round(pair.difference, 4), "ci": interval, "words": pair_sentence(pair)}
     return {"dataset": dataset, "a": pair.a, "b": pair.b, **numbers}
 
@@ -80,8 +82,9 @@ def _paired(board: Leaderboard, entries: Sequence[Entry]) -> tuple[list[Entry], 
 
 _METHOD = (
     "Programs are ranked by Flat Metric in each data set, and overall by the mean of their ranks over all data sets. "
-    "Intervals are those of ranks and differences over resampled blocks of frames, the same frames for all programs; "
-    "p-values of pairs are corrected for the number of pairs in a data set (Holm)."
+    "The ranks that a program may have follow from which others are told apart from it; they hold for all programs of "
+    "a data set at once, for this structure with new blinking and noise, as do the intervals and p-values of pairs "
+    "(step-down maxT)."
 )
 _MOST_PAIRS = 8_000
 

@@ -15,9 +15,9 @@ from flatmetric.pages import sampling
 from flatmetric.pages.html import chart, page, paragraph, table
 from flatmetric.scoring.breakdown import QUANTITIES, Bin, Quantity, score_in_bins
 from flatmetric.scoring.score import Score
-from flatmetric.sentences import budget_sentence, pair_sentence
-from flatmetric.statistics.bootstrap import Intervals
+from flatmetric.sentences import budget_sentence, intervals_title, pair_sentence
 from flatmetric.statistics.comparison import LEAD_FROM, LEAD_TO, Comparison, lead_over
+from flatmetric.statistics.intervals import Intervals
 from flatmetric.version import __version__
 
 Bins = dict[Quantity, list[Bin]]
@@ -114,7 +114,13 @@ def _summary(scored: Scored) -> str:
         f"{len(score.matched.truth_kept)} true molecules and {len(score.matched.pred_kept)} detections count, "
         f"{score.dim}D, lam {score.lam:g} nm."
     )
-    return paragraph(counts) + table("score", "Every metric", header, rows) + _warnings([scored])
+    certain = "" if intervals is None else paragraph(_certainty(intervals), "note")
+    return paragraph(counts) + certain + table("score", "Every metric", header, rows) + _warnings([scored])
+
+
+def _certainty(intervals: Intervals) -> str:
+    title = f"{intervals_title(intervals)}."
+    return title if intervals.remark is None else f"{title} Remark: {intervals.remark}."
 
 
 def _warnings(scored: Sequence[Scored]) -> str:
@@ -145,7 +151,7 @@ def _ranking(comparison: Comparison) -> str:
                 text += f" ({metric.show_interval(span)})"
             row.append((text, value))
         rows.append(row)
-    caption = f"Best first, with {comparison.intervals[0].level:g} % intervals"
+    caption = f"Best first, with {intervals_title(comparison.intervals[0])}"
     return table("ranking", caption, ["program", *(metric.heading for metric in columns)], rows, sortable=True)
 
 
@@ -154,13 +160,19 @@ def _pairs(comparison: Comparison) -> str:
         [
             f"{pair.a} - {pair.b}",
             (f"{pair.difference:+.2f}", pair.difference),
-            f"{pair.ci[0]:+.2f} to {pair.ci[1]:+.2f}",
-            (f"{pair.p_holm:.2g}", pair.p_holm),
+            "" if pair.ci_all is None else f"{pair.ci_all[0]:+.2f} to {pair.ci_all[1]:+.2f}",
+            (f"{'<= ' if pair.p_smallest else ''}{pair.p_adjusted:.2g}", pair.p_adjusted),
             pair_sentence(pair),
         ]
         for pair in comparison.pairs
     ]
-    header = ["pair", "difference [nm]", f"{comparison.intervals[0].level:g} %", "p (Holm)", "in words"]
+    header = [
+        "pair",
+        "difference [nm]",
+        f"{comparison.intervals[0].level:g} % for all pairs",
+        "p for all pairs",
+        "in words",
+    ]
     return table("pairs", "Differences of the Flat Metric on the same frames", header, rows)
 
 

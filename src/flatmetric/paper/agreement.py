@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,8 @@ from flatmetric._files import csv_text, write_text
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.plots import style
 from flatmetric.plots.metric_scatter import metric_scatter
-from flatmetric.statistics.bootstrap import percentiles
-from flatmetric.statistics.ranking import Entry, coefficient
+from flatmetric.statistics.entries import Entry
+from flatmetric.statistics.ranking import coefficient, family, interval_over_methods
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,7 +32,8 @@ _FEWEST = 5  # participants below which a correlation says nothing
 class Agreement:
     """How a metric correlates with efficiency over the participants of one data set; None where undefined.
 
-    -1 is perfect: the metric is an error, efficiency a merit. Intervals are 95 %, by resampled participants.
+    -1 is perfect: the metric is an error, efficiency a merit. Intervals are 95 %, by resampled methods: settings of one
+    method are not independent.
     """
 
     dataset: str
@@ -63,9 +65,8 @@ def agreements(entries: Sequence[Entry], metric: str, *, seed: int = 0) -> list[
     """
     measured = []
     for dataset, here in _with_all(_by_dataset(entries)).items():
-        values = _columns(here, (metric, "efficiency"))
+        values, methods = _columns(here, (metric, "efficiency"))
         rng = np.random.default_rng(seed)
-        drawn = [values[rows] for rows in rng.integers(0, max(1, len(values)), (_RESAMPLES, len(values)))]
         numbers: dict[str, float | None] = {}
         intervals: dict[str, tuple[float, float] | None] = {}
         for kind in ("spearman", "pearson"):
@@ -73,7 +74,8 @@ def agreements(entries: Sequence[Entry], metric: str, *, seed: int = 0) -> list[
                 numbers[kind], intervals[kind] = None, None
                 continue
             numbers[kind] = coefficient(values, kind)
-            intervals[kind] = percentiles(_numbers([coefficient(rows, kind) for rows in drawn]), 95.0)
+            one_kind = partial(coefficient, kind=kind)
+            intervals[kind] = interval_over_methods(values, methods, one_kind, _RESAMPLES, rng)
         measured.append(
             Agreement(
                 dataset,
@@ -105,13 +107,13 @@ def advantages(entries: Sequence[Entry], *, seed: int = 0) -> list[Advantage]:
     if all(len(here) < _FEWEST for here in datasets.values()):
         datasets = {ALL: list(entries)}
     for dataset, here in datasets.items():
-        values = _columns(here, ("flat_metric", "rmsmd", "efficiency"))
+        values, methods = _columns(here, ("flat_metric", "rmsmd", "efficiency"))
         if len(values) < _FEWEST:
             measured.append(Advantage(dataset, None, None))
             continue
         rng = np.random.default_rng(seed)
-        drawn = [_advantage(values[rng.integers(0, len(values), len(values))]) for _ in range(_RESAMPLES)]
-        measured.append(Advantage(dataset, _advantage(values), percentiles(_numbers(drawn), 95.0)))
+        interval = interval_over_methods(values, methods, _advantage, _RESAMPLES, rng)
+        measured.append(Advantage(dataset, _advantage(values), interval))
     return measured
 
 
@@ -162,7 +164,7 @@ def draw(entries: Sequence[Entry], metric: str, known: Sequence[Agreement] | Non
         grid = figure.subplots(down, across, squeeze=False)
         for axes, (dataset, here) in zip(grid.flat, panels.items(), strict=False):
             shown = [e for e in here if e.metrics[metric] is not None and e.metrics["efficiency"] is not None]
-            values = _columns(shown, (metric, "efficiency"))
+            values, _ = _columns(shown, (metric, "efficiency"))
             metric_scatter(
                 axes,
                 values[:, 0],
@@ -203,18 +205,6 @@ def write_agreement(entries: Sequence[Entry], folder: Path) -> tuple[list[Agreem
     return measured, advantages(entries)
 
 
-def family(program: str) -> str:
-    """The method of a participant: its name without the number of the variant.
-
-    Examples
-    --------
-    >>> family("daofind-psf-2"), family("Picasso")
-    ('daofind-psf', 'Picasso')
-    """
-    name, _, number = program.rpartition("-")
-    return name if number.isdecimal() and name else program
-
-
 def example_entry(program: str, **metrics: float) -> Entry:
     """An entry of one data set that has only metrics, for examples."""
     none = np.empty(0)
@@ -248,17 +238,14 @@ def _with_all(datasets: dict[str, list[Entry]]) -> dict[str, list[Entry]]:
     return datasets | {ALL: [entry for here in datasets.values() for entry in here]}
 
 
-def _columns(entries: Sequence[Entry], names: Sequence[str]) -> FloatArray:
-    """Metrics of those entries that have all of them, (entries, metrics)."""
-    rows = [[entry.metrics[name] for name in names] for entry in entries]
-    return np.array([row for row in rows if None not in row], dtype=np.float64).reshape(-1, len(names))
+def _columns(entries: Sequence[Entry], names: Sequence[str]) -> tuple[FloatArray, list[str]]:
+    """Metrics of those entries that have all of them, (entries, metrics), and their methods."""
+    complete = [entry for entry in entries if all(entry.metrics[name] is not None for name in names)]
+    rows = [[entry.metrics[name] for name in names] for entry in complete]
+    values = np.array(rows, dtype=np.float64).reshape(-1, len(names))
+    return values, [family(entry.program) for entry in complete]
 
 
 def _advantage(values: FloatArray) -> float | None:
     flat, rmsmd = coefficient(values[:, [0, 2]], "spearman"), coefficient(values[:, [1, 2]], "spearman")
     return None if flat is None or rmsmd is None else rmsmd - flat
-
-
-def _numbers(drawn: Sequence[float | None]) -> FloatArray:
-    """Draws as numbers, NaN where they are undefined."""
-    return np.array(drawn, dtype=np.float64)

@@ -14,6 +14,7 @@ from flatmetric._validation import thread_count
 from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations
 from flatmetric.matching.matched import Matched, dimension, match_tables, select_rows
+from flatmetric.matching.molecules import with_molecules
 from flatmetric.matching.protocol import Protocol
 from flatmetric.metrics.base import NO_TRUTH, Reasons, Settings, evaluate
 from flatmetric.metrics.calibration import Calibration
@@ -21,7 +22,7 @@ from flatmetric.metrics.flat import FlatScore
 from flatmetric.metrics.gospa import Gospa, Ospa, check_order
 from flatmetric.metrics.images import ImageScore, image_score
 from flatmetric.metrics.jaccard_rmse import ChallengeScore
-from flatmetric.metrics.molecules import MoleculeScore, molecule_numbers, molecule_score
+from flatmetric.metrics.molecules import MoleculeScore, molecule_score
 from flatmetric.metrics.rmsmd import Rmsmd, rmsmd_whole_set
 from flatmetric.metrics.table import FAMILIES
 from flatmetric.scoring.frame_sums import AxisScale, FrameSums, Weights, frame_sums
@@ -308,7 +309,7 @@ def score(
         gospa_c=gospa_c,
     )
     protocol, scale = options.protocol, options.axis_scale
-    truth_table, pred_table = _table(truth, "truth"), _table(pred, "pred")
+    truth_table, pred_table = with_molecules(_table(truth, "truth")), _table(pred, "pred")
     if len(truth_table) == 0:
         raise InputError(f"{truth_table.provenance.file or 'truth'}: the truth has no row; give the true molecules")
     if images and protocol.fov is None:
@@ -327,7 +328,7 @@ def score(
     results = {
         "flat_metric": evaluate(FlatScore, sums.total),
         "challenge": evaluate(ChallengeScore, sums.total),
-        "molecules": molecule_score(molecule_numbers(kept[0]), matched.counted_in_kept, matched.errors, dim=dim),
+        "molecules": molecule_score(matched.molecule, matched.counted_in_kept, matched.errors, dim=dim),
         "rmsmd": evaluate(Rmsmd, sums.total, rmsmd_whole_set(*kept, dim=dim, threads=workers)),
         "gospa": evaluate(Gospa, sums.total),
         "ospa": evaluate(Ospa, sums.total),

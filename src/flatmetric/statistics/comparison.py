@@ -10,41 +10,36 @@ from typing import Any
 
 import numpy as np
 
-from flatmetric._arrays import FloatArray, IntArray
 from flatmetric.errors import InputError
-from flatmetric.metrics.base import SUMMED
 from flatmetric.scoring.score import Score, plain_values
-from flatmetric.statistics.bootstrap import (
-    Bootstrap,
-    Intervals,
-    block_length,
-    check_molecules,
-    intervals_of,
-    percentiles,
-    resample_frames,
-    resampled_metrics,
-)
+from flatmetric.statistics.entries import Entry, Joint, entry_of, vary_together
+from flatmetric.statistics.intervals import Certainty, Intervals, check_molecules, confidence
+from flatmetric.statistics.simultaneous import AllPairs, compare_all, holm
 from flatmetric.transport.curve import crossings
 from flatmetric.version import __version__
 
 LEAD_FROM, LEAD_TO = 10.0, 250.0  # nm: the range of lam over which shares of the lead are computed
-_CHUNK = 100  # sign flips drawn at a time, to bound the memory
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
     """The Flat Metric of `a` minus that of `b` on the same frames, nm: negative where `a` is better.
 
-    `p` is the fraction of random sign flips of frame blocks that give at least as large a difference; `p_holm` is
-    corrected for the number of pairs.
+    `ci` and `p` are for this pair alone; `ci_all` and `p_adjusted` hold for all pairs at once, and `told` says whether
+    these two can be told apart. `p_smallest` marks a `p_adjusted` that is the smallest that can be had: the true one is
+    at most that. `p_holm` is `p` corrected by Holm's method. Intervals are None where there are too few frames.
     """
 
     a: str
     b: str
     difference: float
-    ci: tuple[float, float]
+    ci: tuple[float, float] | None
     p: float
     p_holm: float
+    p_adjusted: float
+    p_smallest: bool
+    ci_all: tuple[float, float] | None
+    told: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +76,7 @@ class Comparison:
             flat = plain_values(score.flat_metric) | {"ci": intervals.intervals["flat_metric.value"]}
             entries.append({"name": name, "flat_metric": flat, **parts, "ci": intervals.intervals})
         score, used = self.scores[0], self.intervals[0]
+        pairs = [plain_values(p) | {"ci": _listed(p.ci), "ci_all": _listed(p.ci_all)} for p in self.pairs]
         return {
             "version": __version__,
             "lam_nm": score.lam,
@@ -90,12 +86,19 @@ class Comparison:
             "resamples": used.resamples,
             "seed": used.seed,
             "block": used.block,
+            "blocks": used.blocks,
+            "unit": used.unit,
+            "remark": used.remark,
             "entries": entries,
-            "pairs": [plain_values(pair) | {"ci": list(pair.ci)} for pair in self.pairs],
+            "pairs": pairs,
         }
 
 
-def compare_scores(scores: Mapping[str, Score], bootstrap: Bootstrap | None = None) -> Comparison:
+def _listed(interval: tuple[float, float] | None) -> list[float] | None:
+    return None if interval is None else list(interval)
+
+
+def compare_scores(scores: Mapping[str, Score], certainty: Certainty | None = None) -> Comparison:
     """Rank programs scored on the same truth by Flat Metric, and compare each pair on the same frames.
 
     Examples
@@ -107,7 +110,7 @@ def compare_scores(scores: Mapping[str, Score], bootstrap: Bootstrap | None = No
     >>> c.names, c.pairs[0].difference, c.pairs[0].p < 0.01
     (('near', 'far'), -45.0, True)
     """
-    settings = bootstrap or Bootstrap()
+    settings = certainty or Certainty()
     if len({score.dim for score in scores.values()}) > 1:
         raise InputError("some results have depths and some have none; give dim=2 to compare them all in 2D")
     first, *others = (score.matched.truth_kept for score in scores.values())
@@ -117,108 +120,67 @@ def compare_scores(scores: Mapping[str, Score], bootstrap: Bootstrap | None = No
         check_molecules(score)
     names = tuple(sorted(scores, key=lambda name: (scores[name].flat_metric.value, name)))
     ranked = tuple(scores[name] for name in names)
-    sums = [score.sums for score in ranked]
-    frames, tables = align_frames([(one.frame, one.table) for one in sums])
-    length = max(map(block_length, sums)) if settings.block is None else min(settings.block, len(frames))
-    rng = np.random.default_rng(settings.seed)
-    totals = resample_frames(tables, length, settings.resamples, rng, ranked[0].matched.threads)
-    drawn = [resampled_metrics(total, one) for total, one in zip(totals, sums, strict=True)]
-    parts = [SUMMED.index(part) for part in ("displaced", "missed", "false")]
-    costs = np.column_stack([table[:, parts].sum(axis=1) for table in tables])
-    flat = np.column_stack([one["flat_metric.value"] for one in drawn])
-    intervals = tuple(intervals_of(one, settings, length) for one in drawn)
-    return Comparison(names, ranked, intervals, compare_pairs(names, costs, flat, length, settings))
+    intervals = tuple(confidence(score, settings) for score in ranked)
+    joint = vary_together([entry_of("", name, scores[name]) for name in names], settings)
+    return Comparison(names, ranked, intervals, pairs_of(names, joint, settings)[0])
 
 
-def align_frames(tables: Sequence[tuple[IntArray, FloatArray]]) -> tuple[IntArray, list[FloatArray]]:
-    """Per-frame tables aligned on the union of their frames; a program without rows in a frame gets zeros there.
+def pairs_of(names: Sequence[str], joint: Joint, certainty: Certainty) -> tuple[tuple[Pair, ...], AllPairs]:
+    """Every two programs, from their Flat Metrics and how these vary together.
 
     Examples
     --------
-    >>> align_frames([(np.array([1, 2]), np.ones((2, 1))), (np.array([2, 3]), np.ones((2, 1)))])[1][1].tolist()
-    [[0.0], [1.0], [1.0]]
+    >>> from flatmetric.statistics.sampling import variation_of_blocks
+    >>> blocks = variation_of_blocks(np.random.default_rng(0).normal(0, 0.02, (50, 2)))
+    >>> (pair,), _ = pairs_of(["a", "b"], Joint(np.array([40.0, 85.0]), blocks, 1, 50), Certainty())
+    >>> pair.difference, pair.told, pair.p_smallest
+    (-45.0, True, True)
     """
-    frames = np.unique(np.concatenate([frame for frame, _ in tables]))
-    aligned = []
-    for frame, table in tables:
-        full = np.zeros((len(frames), table.shape[1]))
-        full[np.searchsorted(frames, frame)] = table
-        aligned.append(full)
-    return frames, aligned
-
-
-def compare_pairs(
-    names: Sequence[str], costs: FloatArray, drawn: FloatArray, block: int, bootstrap: Bootstrap
-) -> tuple[Pair, ...]:
-    """Every two programs on the same frames.
-
-    `costs` are (frames, programs) contributions to each program's Flat Metric in nm; `drawn` are (resamples, programs)
-    Flat Metrics of resampled frames.
-
-    Examples
-    --------
-    >>> costs = np.column_stack([np.full(50, 0.1), np.full(50, 1.0)])
-    >>> pair, = compare_pairs(["a", "b"], costs, costs.sum(axis=0)[None].repeat(100, axis=0), 1, Bootstrap())
-    >>> round(pair.difference, 9), pair.p
-    (-45.0, 0.0004997501249375312)
-    """
-    p = sign_flip_p(costs, block, bootstrap.resamples, np.random.default_rng(bootstrap.seed + 1))
-    pairs = list(itertools.combinations(range(len(names)), 2))
-    corrected = holm([float(p[pair]) for pair in pairs])
-    return tuple(
-        Pair(
-            names[i],
-            names[j],
-            float((costs[:, i] - costs[:, j]).sum()),
-            percentiles(drawn[:, i] - drawn[:, j], bootstrap.level) or (math.nan, math.nan),
-            float(p[i, j]),
-            p_holm,
-        )
-        for (i, j), p_holm in zip(pairs, corrected, strict=True)
+    rng = np.random.default_rng(certainty.seed)
+    all_ = compare_all(
+        joint.values, joint.variation, joint.added, level=certainty.level, draws=certainty.resamples, rng=rng
     )
+    corrected = holm(all_.p.tolist())
+    pairs = tuple(
+        Pair(
+            names[all_.first[k]],
+            names[all_.second[k]],
+            float(all_.difference[k]),
+            _finite(all_.low[k], all_.high[k]),
+            float(all_.p[k]),
+            corrected[k],
+            float(all_.p_adjusted[k]),
+            bool(all_.smallest[k]),
+            _finite(all_.low_all[k], all_.high_all[k]),
+            bool(all_.p_adjusted[k] < 1 - certainty.level / 100),
+        )
+        for k in range(len(all_.first))
+        if all_.first[k] != all_.second[k]
+    )
+    return pairs, all_
 
 
-def sign_flip_p(costs: FloatArray, block: int, flips: int, rng: np.random.Generator) -> FloatArray:
-    """Two-sided p-values for the difference of every two columns of (frames, programs) costs: (programs, programs).
-
-    The null hypothesis is that both signs of a difference are equally likely. The signs of blocks of `block`
-    consecutive frames are flipped at random, in the same way for all pairs.
-
-    Examples
-    --------
-    >>> sign_flip_p(np.column_stack([np.ones(50), np.zeros(50)]), 1, 999, np.random.default_rng(0))[0, 1]
-    np.float64(0.001)
-    """
-    sums = np.zeros((1, costs.shape[1]))
-    if len(costs):
-        sums = np.add.reduceat(costs, np.arange(0, len(costs), block), axis=0)
-    flipped = np.empty((flips, costs.shape[1]))
-    for first in range(0, flips, _CHUNK):
-        signs = 2.0 * rng.integers(0, 2, (min(_CHUNK, flips - first), len(sums))) - 1
-        flipped[first : first + len(signs)] = signs @ sums
-    as_large = np.empty((costs.shape[1], costs.shape[1]))
-    for k in range(costs.shape[1]):
-        between = sums - sums[:, k : k + 1]
-        # A sum of the same numbers in another order must not count as larger.
-        enough = np.abs(between.sum(axis=0)) - 1e-12 * np.abs(between).sum(axis=0)
-        as_large[k] = (np.abs(flipped - flipped[:, k : k + 1]) >= enough).sum(axis=0)
-    return np.asarray((1 + as_large) / (1 + flips))
+def _finite(low: float, high: float) -> tuple[float, float] | None:
+    return (float(low), float(high)) if math.isfinite(low) and math.isfinite(high) else None
 
 
-def holm(p: Sequence[float]) -> list[float]:
-    """P-values corrected for their number, by Holm's method.
+def compare_entries(entries: Sequence[Entry], certainty: Certainty | None = None) -> dict[str, tuple[Pair, ...]]:
+    """Compare every two programs of each data set on the same frames, as `compare_scores` does; by data set.
 
     Examples
     --------
-    >>> holm([0.01, 0.5, 0.02])
-    [0.03, 0.5, 0.04]
+    >>> from flatmetric.scoring.score import score
+    >>> truth = {"frame": list(range(1, 31)), "x": [0.0] * 30, "y": [0.0] * 30}
+    >>> entries = [entry_of("d", name, score(truth, dict(truth, x=[d] * 30))) for name, d in (("a", 5.0), ("b", 50.0))]
+    >>> compare_entries(entries)["d"][0].difference
+    -45.0
     """
-    corrected = [0.0] * len(p)
-    largest = 0.0
-    for rank, k in enumerate(sorted(range(len(p)), key=lambda k: p[k])):
-        largest = max(largest, min(1.0, p[k] * (len(p) - rank)))
-        corrected[k] = largest
-    return corrected
+    settings = certainty or Certainty()
+    pairs = {}
+    for dataset in sorted({entry.dataset for entry in entries}):
+        here = [entry for entry in entries if entry.dataset == dataset]
+        pairs[dataset] = pairs_of([entry.program for entry in here], vary_together(here, settings), settings)[0]
+    return pairs
 
 
 def lead_over(comparison: Comparison, low: float, high: float) -> Lead:

@@ -1,49 +1,66 @@
-"""Many programs on many data sets: ranks, their intervals, and correlations between metrics."""
+"""Many programs on many data sets: ranks with sets that hold for all of them, new structures, and correlations."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray
 from flatmetric.metrics.table import LEADERBOARD
-from flatmetric.scoring.score import Score
-from flatmetric.statistics.bootstrap import Bootstrap, block_length, check_molecules, percentiles, resample_frames
-from flatmetric.statistics.comparison import Pair, align_frames, compare_pairs
+from flatmetric.statistics.comparison import Pair, pairs_of
+from flatmetric.statistics.entries import Entry, Joint, vary_together
+from flatmetric.statistics.intervals import Certainty, quantile
+from flatmetric.statistics.sampling import variation_of_blocks
+from flatmetric.statistics.simultaneous import rank_sets
 
-_FEWEST_FRAMES = 10
 _MANY_ENTRIES = 200
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Entry:
-    """One program on one data set: its metrics (None where undefined) and what each frame costs, nm.
-
-    `costs` are summed over the molecules of a frame, and `truths` is the number of true molecules in it (by photons:
-    their share of the photons times the number of all molecules), so that the Flat Metric is the ratio of the two sums.
-    """
-
-    dataset: str
-    program: str
-    metrics: dict[str, float | None]
-    block: int
-    frames: IntArray
-    costs: FloatArray
-    truths: FloatArray
+_FEWEST_REPLICATES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The place of a program in one data set, or overall: rank, its interval, and the Flat Metric in nm."""
+    """The place of a program in one data set, or overall: rank, the ranks it may have, and the Flat Metric in nm.
+
+    The sets of all programs hold together. `flat_metric_interval` is for this structure; None overall, and where there
+    are too few frames.
+    """
 
     program: str
     rank: float
     rank_interval: tuple[float, float]
     flat_metric: float
+    flat_metric_interval: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KindStanding:
+    """The place of a program over several data sets of one kind, each with a structure of its own.
+
+    `flat_metric` is the mean over the data sets, nm; `flat_metric_interval` holds for the mean over all structures of
+    this kind, `next_interval` for one more data set.
+    """
+
+    program: str
+    rank: float
+    rank_interval: tuple[float, float]
+    flat_metric: float
+    flat_metric_interval: tuple[float, float]
+    next_interval: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kind:
+    """Several data sets of one kind, taken as the independent units: programs, best first, and every pair of them."""
+
+    datasets: tuple[str, ...]
+    standings: tuple[KindStanding, ...]
+    pairs: tuple[Pair, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +76,13 @@ class Correlation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Leaderboard:
-    """Ranks in each data set, overall ranks of the programs that ran on all of them, and correlations of metrics."""
+    """Ranks in each data set, overall ranks of the programs that ran on all of them, new structures by kind, and
+    correlations of metrics.
+    """
 
     datasets: dict[str, tuple[Standing, ...]]
     overall: tuple[Standing, ...]
+    kinds: dict[str, Kind]
     correlations: tuple[Correlation, ...]
     level: float = 95.0
 
@@ -71,117 +91,121 @@ class Leaderboard:
         return next(standing for standing in self.datasets[dataset] if standing.program == program)
 
 
-def entry_of(dataset: str, program: str, score: Score) -> Entry:
-    """The parts of a score that the leaderboard needs.
+def kind_of(dataset: str) -> str:
+    """The kind of a data set: its name without the number of the replicate.
 
     Examples
     --------
-    >>> from flatmetric.scoring.score import score
-    >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
-    >>> entry_of("d", "p", score(truth, truth)).metrics["jaccard"]
-    100.0
+    >>> kind_of("MT3.N2.LD-r12"), kind_of("MT3.N2.LD")
+    ('MT3.N2.LD', 'MT3.N2.LD')
     """
-    check_molecules(score)
-    sums, molecules = score.sums.per_frame, len(score.matched.truth_kept)
-    truths = sums.n_truth if score.weights == "uniform" else sums.mass * molecules
-    return Entry(
-        dataset,
-        program,
-        {name: score.get(metric.key) for name, metric in LEADERBOARD.items()},
-        block_length(score.sums),
-        score.sums.frame,
-        (sums.displaced + sums.missed + sums.false) * molecules,
-        truths,
-    )
+    return re.sub(r"-r\d+$", "", dataset)
 
 
-def rank(entries: Sequence[Entry], bootstrap: Bootstrap | None = None, threads: int | None = None) -> Leaderboard:
+def rank(entries: Sequence[Entry], certainty: Certainty | None = None) -> Leaderboard:
     """Rank by Flat Metric: in each data set, and overall by the mean rank of those programs that ran on all of them.
 
-    Rank intervals come from resampled blocks of frames, the same frames for all programs of a data set. With
-    fewer than ten frames the interval covers all ranks, which also widens the overall interval.
+    The ranks that a program may have follow from which others are told apart from it, for all programs at once. Data
+    sets whose names differ only in a last "-r" and number are replicates of one kind, for which new structures are
+    judged.
 
     Examples
     --------
     >>> from flatmetric.scoring.score import score
+    >>> from flatmetric.statistics.entries import entry_of
     >>> truth = {"frame": list(range(1, 31)), "x": [0.0] * 30, "y": [0.0] * 30}
     >>> entries = [entry_of("d", name, score(truth, dict(truth, x=[d] * 30))) for name, d in (("b", 50.0), ("a", 5.0))]
-    >>> [(s.program, s.rank) for s in rank(entries).overall]
-    [('a', 1.0), ('b', 2.0)]
+    >>> [(s.program, s.rank, s.rank_interval) for s in rank(entries).overall]
+    [('a', 1.0, (1.0, 1.0)), ('b', 2.0, (2.0, 2.0))]
     """
-    settings = bootstrap or Bootstrap()
-    resamples = settings.resamples
-    rng = np.random.default_rng(settings.seed)
-    drawn: dict[str, dict[str, FloatArray]] = {}
-    datasets = {}
-    for dataset in sorted({entry.dataset for entry in entries}):
+    settings = certainty or Certainty()
+    miss = 1 - settings.level / 100
+    datasets, overall_sets = {}, {}
+    names = sorted({entry.dataset for entry in entries})
+    for dataset in names:
         here = [entry for entry in entries if entry.dataset == dataset]
-        frames = _aligned(here, settings)
-        totals = frames.resample(resamples, rng, threads)
-        values = frames.costs.sum(axis=0) / np.maximum(frames.truths.sum(axis=0), 1)
-        ranks = _places(totals).T
-        if not _enough_frames(here):
-            # Half of the draws are first, half are last: their middle 95 % covers all ranks.
-            half = resamples // 2
-            ranks = np.tile(np.repeat([1.0, float(len(here))], [half, resamples - half]), (len(here), 1))
-        drawn[dataset] = dict(zip((entry.program for entry in here), ranks, strict=True))
+        programs = [entry.program for entry in here]
+        joint = vary_together(here, settings)
+        _, pairs = pairs_of(programs, joint, settings)
+        sets = rank_sets(pairs, len(here), miss)
+        # Overall, the sets of all data sets must hold together.
+        overall_sets[dataset] = dict(zip(programs, rank_sets(pairs, len(here), miss / len(names)), strict=True))
+        places = _places(joint.values[None])[0]
         standings = [
-            Standing(entry.program, float(place), _interval(row, settings.level), float(value))
-            for entry, place, value, row in zip(here, _places(values[None])[0], values, ranks, strict=True)
+            Standing(program, float(place), _span(own), float(value), _interval(joint, at, settings.level))
+            for at, (program, place, own, value) in enumerate(zip(programs, places, sets, joint.values, strict=True))
         ]
         datasets[dataset] = tuple(sorted(standings, key=lambda s: (s.rank, s.program)))
-    overall = _overall(entries, drawn, datasets, settings.level)
-    return Leaderboard(datasets, overall, tuple(correlations(entries, seed=settings.seed)), settings.level)
+    overall = _overall(entries, overall_sets, datasets)
+    board_correlations = tuple(correlations(entries, seed=settings.seed))
+    return Leaderboard(datasets, overall, _kinds(entries, settings), board_correlations, settings.level)
 
 
-def _enough_frames(entries: Sequence[Entry]) -> bool:
-    return max(len(entry.frames) for entry in entries) >= _FEWEST_FRAMES
+def _span(own: IntArray) -> tuple[float, float]:
+    return float(own[0]), float(own[1])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Aligned:
-    """Costs and true molecules of every program, (frames, programs), on the frames of any of them."""
-
-    costs: FloatArray
-    truths: FloatArray
-    block: int
-
-    def resample(self, resamples: int, rng: np.random.Generator, threads: int | None) -> FloatArray:
-        """Flat Metrics over resampled blocks of frames, (resamples, programs) in nm."""
-        costs, truths = resample_frames([self.costs, self.truths], self.block, resamples, rng, threads)
-        return costs / np.maximum(truths, 1e-9)
+def _interval(joint: Joint, at: int, level: float) -> tuple[float, float] | None:
+    if joint.variation is None:
+        return None
+    error, freedom = joint.variation.only(at).spread(np.ones((1, 1)))
+    half = float(error[0]) * quantile(1 - level / 100, float(freedom[0]))
+    return max(0.0, float(joint.values[at]) - half), float(joint.values[at]) + half
 
 
-def _aligned(entries: Sequence[Entry], bootstrap: Bootstrap) -> _Aligned:
-    columns = [(entry.frames, np.column_stack([entry.costs, entry.truths])) for entry in entries]
-    frames, tables = align_frames(columns)
-    costs, truths = (np.column_stack([table[:, k] for table in tables]) for k in (0, 1))
-    block = max(entry.block for entry in entries) if bootstrap.block is None else min(bootstrap.block, len(frames))
-    return _Aligned(costs, truths, block)
+def _kinds(entries: Sequence[Entry], certainty: Certainty) -> dict[str, Kind]:
+    """The kinds with enough replicates, over the programs that ran on all of these."""
+    kinds = {}
+    for name in sorted({kind_of(entry.dataset) for entry in entries}):
+        here = [entry for entry in entries if kind_of(entry.dataset) == name]
+        datasets = sorted({entry.dataset for entry in here})
+        if len(datasets) < _FEWEST_REPLICATES:
+            continue
+        ran = {p: {e.dataset for e in here if e.program == p} for p in sorted({e.program for e in here})}
+        programs = [program for program, where in ran.items() if len(where) == len(datasets)]
+        if programs:
+            kinds[name] = new_structures(here, datasets, programs, certainty)
+    return kinds
 
 
-def compare_entries(
-    entries: Sequence[Entry], bootstrap: Bootstrap | None = None, threads: int | None = None
-) -> dict[str, tuple[Pair, ...]]:
-    """Compare every two programs of each data set on the same frames, as `compare_scores` does; by data set.
+def new_structures(
+    entries: Sequence[Entry], datasets: Sequence[str], programs: Sequence[str], certainty: Certainty
+) -> Kind:
+    """Judge programs on structures not seen, from several data sets of one kind, each taken as one independent unit.
 
     Examples
     --------
-    >>> from flatmetric.scoring.score import score
-    >>> truth = {"frame": list(range(1, 31)), "x": [0.0] * 30, "y": [0.0] * 30}
-    >>> entries = [entry_of("d", name, score(truth, dict(truth, x=[d] * 30))) for name, d in (("a", 5.0), ("b", 50.0))]
-    >>> compare_entries(entries)["d"][0].difference
-    -45.0
+    >>> entries = [
+    ...     Entry(f"d-r{k}", "p", {}, 1, np.array([1]), np.array([value]), np.array([1.0]))
+    ...     for k, value in enumerate([40.0, 42.0, 44.0])
+    ... ]
+    >>> kind = new_structures(entries, ["d-r0", "d-r1", "d-r2"], ["p"], Certainty())
+    >>> kind.standings[0].flat_metric, [round(end, 2) for end in kind.standings[0].flat_metric_interval]
+    (42.0, [37.03, 46.97])
     """
-    settings = bootstrap or Bootstrap()
-    pairs = {}
-    for dataset in sorted({entry.dataset for entry in entries}):
-        here = [entry for entry in entries if entry.dataset == dataset]
-        frames = _aligned(here, settings)
-        drawn = frames.resample(settings.resamples, np.random.default_rng(settings.seed), threads)
-        costs = frames.costs / np.maximum(frames.truths.sum(axis=0), 1)
-        pairs[dataset] = compare_pairs([entry.program for entry in here], costs, drawn, frames.block, settings)
-    return pairs
+    scored = {(e.dataset, e.program): float(e.costs.sum() / max(e.truths.sum(), 1e-300)) for e in entries}
+    table = np.array([[scored[dataset, program] for program in programs] for dataset in datasets])
+    mean, count = table.mean(axis=0), len(datasets)
+    joint = Joint(mean, variation_of_blocks((table - mean) / count), 1, count, table / count)
+    pairs, all_ = pairs_of(programs, joint, certainty)
+    sets, places = rank_sets(all_, len(programs), 1 - certainty.level / 100), _places(mean[None])[0]
+    spread = table.std(axis=0, ddof=1) * quantile(1 - certainty.level / 100, count - 1)
+    standings = [
+        KindStanding(
+            program,
+            float(places[at]),
+            _span(sets[at]),
+            float(mean[at]),
+            _around(float(mean[at]), float(spread[at]) / math.sqrt(count)),
+            _around(float(mean[at]), float(spread[at]) * math.sqrt(1 + 1 / count)),
+        )
+        for at, program in enumerate(programs)
+    ]
+    return Kind(tuple(datasets), tuple(sorted(standings, key=lambda s: (s.rank, s.program))), pairs)
+
+
+def _around(value: float, half: float) -> tuple[float, float]:
+    return max(0.0, value - half), value + half
 
 
 def _places(values: FloatArray) -> FloatArray:
@@ -193,32 +217,40 @@ def _places(values: FloatArray) -> FloatArray:
     return ranks
 
 
-def _interval(values: FloatArray, level: float) -> tuple[float, float]:
-    interval = percentiles(values, level)
-    assert interval is not None  # resampled ranks are never NaN
-    return interval
-
-
 def _overall(
     entries: Sequence[Entry],
-    drawn: Mapping[str, Mapping[str, FloatArray]],
+    sets: Mapping[str, Mapping[str, IntArray]],
     datasets: Mapping[str, Sequence[Standing]],
-    level: float,
 ) -> tuple[Standing, ...]:
-    complete = [p for p in sorted({entry.program for entry in entries}) if all(p in drawn[d] for d in drawn)]
+    complete = [p for p in sorted({entry.program for entry in entries}) if all(p in sets[d] for d in sets)]
     standings = []
     for program in complete:
         own = [entry for entry in entries if entry.program == program]
         mean = float(np.mean([s.rank for places in datasets.values() for s in places if s.program == program]))
-        means = np.mean([drawn[d][program] for d in drawn], axis=0)
+        low, high = np.mean([sets[d][program] for d in sets], axis=0)
         molecules = sum(float(entry.truths.sum()) for entry in own)
         pooled = sum(float(entry.costs.sum()) for entry in own) / max(1.0, molecules)
-        standings.append(Standing(program, mean, _interval(means, level), pooled))
+        standings.append(Standing(program, mean, (float(low), float(high)), pooled))
     return tuple(sorted(standings, key=lambda s: (s.rank, s.flat_metric, s.program)))
+
+
+def family(program: str) -> str:
+    """The method of a participant: its name without the number of the variant.
+
+    Examples
+    --------
+    >>> family("daofind-psf-2"), family("Picasso")
+    ('daofind-psf', 'Picasso')
+    """
+    name, _, number = program.rpartition("-")
+    return name if number.isdecimal() and name else program
 
 
 def correlations(entries: Sequence[Entry], *, resamples: int = 500, seed: int = 0) -> list[Correlation]:
     """Pearson, Spearman and Kendall correlations of every two metrics over all entries, with 95 % bootstrap intervals.
+
+    Settings of one method, and one program on several data sets, are not independent: methods are drawn, each with all
+    its entries.
 
     Examples
     --------
@@ -228,17 +260,46 @@ def correlations(entries: Sequence[Entry], *, resamples: int = 500, seed: int = 
     rng = np.random.default_rng(seed)
     correlated = []
     for a, b in itertools.combinations(LEADERBOARD, 2):
-        pairs = [(e.metrics[a], e.metrics[b]) for e in entries]
-        values = np.array([pair for pair in pairs if None not in pair], dtype=np.float64).reshape(-1, 2)
+        known = [e for e in entries if e.metrics[a] is not None and e.metrics[b] is not None]
+        values = np.array([(e.metrics[a], e.metrics[b]) for e in known], dtype=np.float64).reshape(-1, 2)
         if len(values) < 3:
             continue
         for kind in ("pearson", "spearman", "kendall"):
             # Kendall's looks at all pairs of entries: with many entries a tenth of the draws has to do.
-            draw_count = resamples // 10 if kind == "kendall" and len(values) > _MANY_ENTRIES else resamples
-            draws = [coefficient(values[rng.integers(0, len(values), len(values))], kind) for _ in range(draw_count)]
-            interval = percentiles(np.array(draws, dtype=np.float64), 95.0)  # None becomes NaN
+            draws = resamples // 10 if kind == "kendall" and len(values) > _MANY_ENTRIES else resamples
+            methods = [family(entry.program) for entry in known]
+            interval = interval_over_methods(values, methods, partial(coefficient, kind=kind), draws, rng)
             correlated.append(Correlation(a, b, kind, coefficient(values, kind), interval))
     return correlated
+
+
+def interval_over_methods(
+    values: FloatArray,
+    methods: Sequence[str],
+    statistic: Callable[[FloatArray], float | None],
+    draws: int,
+    rng: np.random.Generator,
+) -> tuple[float, float] | None:
+    """The middle 95 % of a statistic over draws of whole methods, each with all its rows of `values`.
+
+    None with fewer than three methods, or where fewer than half of the draws define it.
+
+    Examples
+    --------
+    >>> values = np.column_stack([np.arange(6.0), np.arange(6.0)])
+    >>> interval_over_methods(values, list("aabbcc"), lambda v: float(v[:, 0].mean()), 200, np.random.default_rng(0))
+    (0.5, 4.5)
+    """
+    rows = [np.flatnonzero([method == name for method in methods]) for name in sorted(set(methods))]
+    if len(rows) < 3:
+        return None
+    drawn = (np.concatenate([rows[k] for k in rng.integers(0, len(rows), len(rows))]) for _ in range(draws))
+    found = np.array([statistic(values[chosen]) for chosen in drawn], dtype=np.float64)  # None becomes NaN
+    defined = found[np.isfinite(found)]
+    if 2 * len(defined) < draws:
+        return None
+    low, high = np.percentile(defined, [2.5, 97.5])
+    return float(low), float(high)
 
 
 def coefficient(values: FloatArray, kind: str) -> float | None:

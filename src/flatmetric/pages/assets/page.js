@@ -291,11 +291,11 @@
       const a = byId('pair-a').value, b = byId('pair-b').value;
       const rows = content.pairs.filter((p) => (p.a === a && p.b === b) || (p.a === b && p.b === a)).map((p) => {
         const sign = p.a === a ? 1 : -1;
-        const span = [sign * p.ci[0], sign * p.ci[1]].sort((u, v) => u - v);
-        return [p.dataset, Number(fixed(sign * p.difference, 2)), fixed(span[0], 2) + ' to ' + fixed(span[1], 2), p.words];
+        const span = p.ci === null ? [] : [sign * p.ci[0], sign * p.ci[1]].sort((u, v) => u - v);
+        return [p.dataset, Number(fixed(sign * p.difference, 2)), span.map((end) => fixed(end, 2)).join(' to '), p.words];
       });
       byId('pair-text').textContent = a === b ? 'Pick two different programs.' : rows.length === 0 ? 'They share no data set.' : '';
-      byId('pair-table').replaceChildren(...(rows.length && a !== b ? [tableElement('pair', 'Flat Metric of ' + a + ' minus that of ' + b + ', same frames', ['data set', 'difference [nm]', '95 %', 'in words'], rows)] : []));
+      byId('pair-table').replaceChildren(...(rows.length && a !== b ? [tableElement('pair', 'Flat Metric of ' + a + ' minus that of ' + b + ', same frames', ['data set', 'difference [nm]', '95 % for all pairs', 'in words'], rows)] : []));
     }
     for (const name of ['metric-x', 'metric-y', 'metric-set']) byId(name).addEventListener('change', drawScatter);
     for (const name of ['pair-a', 'pair-b']) byId(name).addEventListener('change', showPair);
@@ -305,7 +305,7 @@
       byId('ranks').style.height = 8 + 1.6 * all.length + 'rem';
       draw('ranks', [{ type: 'scatter', mode: 'markers', x: all.map((s) => s.rank), y: all.map((s) => plain(s.program)), marker: { size: 9, color: color('displaced') },
         error_x: { type: 'data', symmetric: false, array: all.map((s) => s.rank_interval[1] - s.rank), arrayminus: all.map((s) => s.rank - s.rank_interval[0]), color: color('displaced') },
-        hovertemplate: '%{y}: %{x}<extra></extra>' }], { xaxis: { title: { text: 'mean rank, with 95 % interval' } }, yaxis: { autorange: 'reversed', type: 'category' } });
+        hovertemplate: '%{y}: %{x}<extra></extra>' }], { xaxis: { title: { text: 'mean rank, with the ranks it may have' } }, yaxis: { autorange: 'reversed', type: 'category' } });
     }
     return () => { drawRanks(); drawScatter(); showPair(); };
   }

@@ -1,0 +1,173 @@
+"""A program's Flat Metric on one data set, with what each frame and molecule adds to it: what comparisons need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from flatmetric._arrays import FloatArray, IntArray
+from flatmetric.metrics.base import SUMMED
+from flatmetric.metrics.table import LEADERBOARD
+from flatmetric.scoring.score import Score
+from flatmetric.statistics.intervals import Certainty, check_molecules
+from flatmetric.statistics.sampling import (
+    Cells,
+    Variation,
+    block_count,
+    block_from_memory,
+    block_sums,
+    cell_table,
+    sampling_of,
+    variation_of_blocks,
+    variation_of_molecules,
+)
+
+_PARTS = [SUMMED.index(part) for part in ("displaced", "missed", "false")]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CellCosts:
+    """What the molecules of a data set cost, nm, where they are the units: in each cell, and far from any molecule in
+    each stretch; with the true molecules of each cell, counted as in `Entry.truths`.
+    """
+
+    cells: Cells
+    costs: FloatArray
+    truths: FloatArray
+    alone: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """One program on one data set: its metrics (None where undefined) and what each frame costs, nm.
+
+    `costs` are summed over the molecules of a frame, and `truths` is the number of true molecules in it (by photons:
+    their share of the photons times the number of all molecules), so that the Flat Metric is the ratio of the two sums.
+    `block` is the number of frames after which nothing is remembered; `of_molecules` is None where blocks are the
+    units.
+    """
+
+    dataset: str
+    program: str
+    metrics: dict[str, float | None]
+    block: int
+    frames: IntArray
+    costs: FloatArray
+    truths: FloatArray
+    of_molecules: CellCosts | None = None
+
+
+def entry_of(dataset: str, program: str, score: Score) -> Entry:
+    """The parts of a score that comparisons need.
+
+    Examples
+    --------
+    >>> from flatmetric.scoring.score import score
+    >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
+    >>> entry_of("d", "p", score(truth, truth)).metrics["jaccard"]
+    100.0
+    """
+    check_molecules(score)
+    sampling, sums, molecules = sampling_of(score), score.sums, len(score.matched.truth_kept)
+    mass = "n_truth" if score.weights == "uniform" else "mass"
+    scale = 1.0 if score.weights == "uniform" else float(molecules)
+    of_molecules = None
+    if sampling.by_molecules and sampling.cells is not None:
+        table, alone = cell_table(score, sampling)
+        of_molecules = CellCosts(
+            sampling.cells,
+            table[:, _PARTS].sum(axis=1) * molecules,
+            table[:, SUMMED.index(mass)] * scale,
+            alone[:, _PARTS].sum(axis=1) * molecules,
+        )
+    return Entry(
+        dataset,
+        program,
+        {name: score.get(metric.key) for name, metric in LEADERBOARD.items()},
+        sampling.block,
+        sums.frame,
+        sums.table[:, _PARTS].sum(axis=1) * molecules,
+        getattr(sums.per_frame, mass) * scale,
+        of_molecules,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Joint:
+    """The Flat Metrics of several programs on one data set, nm, and how their errors vary together.
+
+    `blocks` is the number of independent blocks of `block` frames; `variation` is None where the data can't tell.
+    `added` is what each block adds to each value, where blocks are the units.
+    """
+
+    values: FloatArray
+    variation: Variation | None
+    block: int
+    blocks: int
+    added: FloatArray | None = None
+
+
+def vary_together(entries: Sequence[Entry], certainty: Certainty) -> Joint:
+    """The Flat Metrics of programs on the same data set and how their errors vary together.
+
+    Examples
+    --------
+    >>> from flatmetric.scoring.score import score
+    >>> truth = {"frame": list(range(1, 31)), "x": [0.0] * 30, "y": [0.0] * 30}
+    >>> entries = [entry_of("d", name, score(truth, dict(truth, x=[d] * 30))) for name, d in (("a", 5.0), ("b", 50.0))]
+    >>> vary_together(entries, Certainty()).values.tolist()
+    [5.0, 50.0]
+    """
+    frames, tables = align_frames([(e.frames, np.column_stack([e.costs, e.truths])) for e in entries])
+    costs, truths = (np.column_stack([table[:, k] for table in tables]) for k in (0, 1))
+    total = np.maximum(truths.sum(axis=0), np.finfo(float).tiny)
+    values = costs.sum(axis=0) / total
+    added = (costs - values * truths) / total
+    cells = None if certainty.block is not None else _shared_cells(entries)
+    if cells is not None:
+        found = [entry.of_molecules for entry in entries if entry.of_molecules is not None]
+        of_cells = [(own.costs - v * own.truths) / n for own, v, n in zip(found, values, total, strict=True)]
+        alone = [own.alone / n for own, n in zip(found, total, strict=True)]
+        variation = variation_of_molecules(cells, np.column_stack(of_cells), np.column_stack(alone), joint=True)
+        return Joint(values, variation, entries[0].block, block_count(frames, entries[0].block))
+    if certainty.block is not None:
+        block = certainty.block
+    else:
+        # What programs differ by may be remembered longer than what they have in common.
+        apart = added - added.mean(axis=1, keepdims=True)
+        block = max(*(entry.block for entry in entries), block_from_memory(frames, list(apart.T)))
+    variation_in_time = variation_of_blocks(block_sums(frames, added, block))
+    return Joint(values, variation_in_time, block, block_count(frames, block), block_sums(frames, costs / total, block))
+
+
+def _shared_cells(entries: Sequence[Entry]) -> Cells | None:
+    """The cells of all entries; None unless they all have the same."""
+    found = [entry.of_molecules for entry in entries]
+    first = found[0]
+    if first is None:
+        return None
+    for other in found[1:]:
+        if other is None or other.cells.stretches != first.cells.stretches:
+            return None
+        if not np.array_equal(other.cells.molecule, first.cells.molecule):
+            return None
+    return first.cells
+
+
+def align_frames(tables: Sequence[tuple[IntArray, FloatArray]]) -> tuple[IntArray, list[FloatArray]]:
+    """Per-frame tables aligned on the union of their frames; a program without rows in a frame gets zeros there.
+
+    Examples
+    --------
+    >>> align_frames([(np.array([1, 2]), np.ones((2, 1))), (np.array([2, 3]), np.ones((2, 1)))])[1][1].tolist()
+    [[0.0], [1.0], [1.0]]
+    """
+    frames = np.unique(np.concatenate([frame for frame, _ in tables]))
+    aligned = []
+    for frame, table in tables:
+        full = np.zeros((len(frames), table.shape[1]))
+        full[np.searchsorted(frames, frame)] = table
+        aligned.append(full)
+    return frames, aligned

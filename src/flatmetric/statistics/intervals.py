@@ -1,0 +1,190 @@
+"""Confidence intervals of a score: what each block of frames, or each molecule, adds to a metric, and how it varies."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from flatmetric._arrays import FloatArray
+from flatmetric.errors import InputError
+from flatmetric.metrics.base import NO_TRUTH, SUMMED, Sums, evaluate_many
+from flatmetric.metrics.table import METRICS
+from flatmetric.scoring.frame_sums import FrameSums
+from flatmetric.scoring.score import Score
+from flatmetric.statistics.sampling import (
+    FRAME_ONLY,
+    Sampling,
+    Variation,
+    block_sums,
+    cell_table,
+    sampling_of,
+    variation_of_blocks,
+    variation_of_molecules,
+)
+
+RESAMPLES = 10_000
+_MANY_BLOCKS = 30  # with fewer, the output says so
+_FEWEST_BLOCKS = 3  # with fewer, there is no interval where molecules can't help
+_STEP = 1e-5  # relative, of the sums: slopes of formulas are central differences
+
+
+@dataclass(frozen=True, slots=True)
+class Certainty:
+    """How sure to be: the confidence `level` in percent, the number of `resamples` behind corrected p-values and their
+    `seed`, and `block`, the number of frames after which nothing is remembered (None: from the data).
+
+    Examples
+    --------
+    >>> Certainty(seed=-1)
+    Traceback (most recent call last):
+    flatmetric.errors.InputError: the seed is -1; give a whole number from 0
+    """
+
+    level: float = 95.0
+    resamples: int = RESAMPLES
+    seed: int = 0
+    block: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise InputError(f"the seed is {self.seed}; give a whole number from 0")
+        if not 1 <= self.level < 100:
+            raise InputError(f"the confidence level is {self.level:g}; give a percentage from 1 to below 100, e.g. 95")
+        if self.resamples < 100:
+            raise InputError(f"the number of resamples is {self.resamples}; give at least 100")
+        if self.block is not None and self.block < 1:
+            raise InputError(f"the block is {self.block} frames; give at least 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """Confidence intervals of a score's metrics, by their key in the JSON; None where the data give none.
+
+    They are for this structure, with new blinking and new noise. `block` is the number of frames after which nothing
+    is remembered, `blocks` the number of independent blocks, `unit` what was taken as independent: "blocks" or
+    "molecules". `remark` says when not to rely on them.
+    """
+
+    level: float
+    resamples: int
+    seed: int
+    block: int
+    blocks: int
+    unit: str
+    remark: str | None
+    intervals: dict[str, tuple[float, float] | None]
+
+
+def confidence(score: Score, certainty: Certainty | None = None) -> Intervals:
+    """Intervals of every metric that is a sum over frames.
+
+    Nothing is drawn at random: the standard error comes from what independent blocks or molecules add to a metric,
+    and Student's t from how many of them carry it.
+
+    Examples
+    --------
+    >>> from flatmetric.scoring.score import score
+    >>> truth = {"frame": [1, 2, 3], "x": [0.0, 0.0, 0.0], "y": [0.0, 0.0, 0.0]}
+    >>> confidence(score(truth, truth)).intervals["challenge.jaccard"]
+    (100.0, 100.0)
+    """
+    settings = certainty or Certainty()
+    check_molecules(score)
+    sampling = sampling_of(score, settings.block)
+    values, slopes = metric_slopes(score.sums)
+    blocks = variation_of_blocks(block_sums(sampling.frames, score.sums.table, sampling.block) @ slopes.T)
+    if sampling.blocks < _FEWEST_BLOCKS:
+        blocks = None
+    molecules = None
+    if sampling.by_molecules and sampling.cells is not None:
+        table, alone = cell_table(score, sampling)
+        molecules = variation_of_molecules(sampling.cells, table @ slopes.T, alone @ slopes.T, joint=False)
+    of_frames = np.abs(slopes[:, [name in FRAME_ONLY for name in SUMMED]]).sum(axis=1) > 0
+    intervals = {}
+    for at, (key, value) in enumerate(values.items()):
+        variation = blocks if of_frames[at] or molecules is None else molecules
+        intervals[key] = _interval(key, value, variation, at, settings.level)
+    unit = "blocks" if molecules is None else "molecules"
+    return Intervals(
+        settings.level,
+        settings.resamples,
+        settings.seed,
+        sampling.block,
+        sampling.blocks,
+        unit,
+        remark_on(sampling),
+        intervals,
+    )
+
+
+def check_molecules(score: Score) -> None:
+    """Raise an error if there are no true molecules to learn from."""
+    if score.flat_result is None:
+        raise InputError(f"{NO_TRUTH.text}, so there is nothing to be sure of")
+
+
+def remark_on(sampling: Sampling) -> str | None:
+    """When not to rely on intervals; None if there is nothing to say.
+
+    Examples
+    --------
+    >>> remark_on(Sampling(np.arange(1, 101), 25))
+    'only 4 independent blocks: the true share of intervals that hold may be below the stated one'
+    """
+    count = sampling.blocks
+    if sampling.by_molecules and sampling.cells is not None:
+        number = len(np.unique(sampling.cells.molecule))
+        blocks = "1 independent block" if count == 1 else f"{count} independent blocks"
+        return f"only {blocks}, so {number} molecules are taken as independent instead"
+    if count >= _MANY_BLOCKS:
+        return None
+    blocks = "1 independent block" if count == 1 else f"{count} independent blocks"
+    return f"only {blocks}: the true share of intervals that hold may be below the stated one"
+
+
+def metric_slopes(sums: FrameSums) -> tuple[dict[str, float], FloatArray]:
+    """Metrics by key (NaN where undefined) and their (metrics, quantities) slopes by the sums over all frames.
+
+    What a set of frames or molecules adds to a metric is, to first order, its sums times these slopes.
+
+    Examples
+    --------
+    >>> from flatmetric.scoring.score import score
+    >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
+    >>> values, slopes = metric_slopes(score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}).sums)
+    >>> values["challenge.recall"], round(float(slopes[list(values).index("challenge.recall"), SUMMED.index("tp")]), 9)
+    (0.5, 0.5)
+    """
+    total = np.array([[float(getattr(sums.total, name)) for name in SUMMED]])
+    steps = _STEP * np.abs(sums.table).sum(axis=0)
+    moved = np.vstack([total, total + np.diag(steps), total - np.diag(steps)])
+    found = evaluate_many(METRICS, Sums.from_table(moved, sums.total.settings))
+    count = len(SUMMED)
+    slopes = np.array([(values[1 : count + 1] - values[count + 1 :]) for values in found.values()])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slopes = np.where(steps > 0, slopes / (2 * steps), 0.0)
+    return {key: float(values[0]) for key, values in found.items()}, slopes
+
+
+def _interval(key: str, value: float, variation: Variation | None, at: int, level: float) -> tuple[float, float] | None:
+    if variation is None or not math.isfinite(value) or not math.isfinite(variation.covariance[at, at]):
+        return None
+    error, freedom = variation.only(at).spread(np.ones((1, 1)))
+    half = float(error[0]) * quantile(1 - level / 100, float(freedom[0]))
+    low, high = METRICS[key].limits
+    return max(low, value - half), min(high, value + half)
+
+
+def quantile(miss: float, freedom: float) -> float:
+    """How many standard errors an interval reaches that may miss with probability `miss`, by Student's t.
+
+    Examples
+    --------
+    >>> round(quantile(0.05, 10.0), 3)
+    2.228
+    """
+    from scipy.special import stdtrit
+
+    return float(-stdtrit(freedom, miss / 2))

@@ -1,0 +1,215 @@
+"""Every two of many estimates at once: p-values and intervals that hold for all pairs together, and sets of ranks."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from flatmetric._arrays import BoolArray, FloatArray, IntArray
+from flatmetric.statistics.sampling import Variation
+
+_DRAWS_AT_ONCE = 500  # to bound the memory
+_ROUNDING = 1e-12  # relative: a smaller difference or error is rounding
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AllPairs:
+    """Every two of k estimates: rows `first` and `second`, differences first minus second, and their certainty.
+
+    `low` and `high` hold for one pair, `low_all` and `high_all` for all pairs at once. `p` is for one pair,
+    `p_adjusted` for all (step-down maxT); `smallest` marks those that are only known to be at most `p_adjusted`.
+    """
+
+    first: IntArray
+    second: IntArray
+    difference: FloatArray
+    low: FloatArray
+    high: FloatArray
+    low_all: FloatArray
+    high_all: FloatArray
+    p: FloatArray
+    p_adjusted: FloatArray
+    smallest: BoolArray
+
+
+def compare_all(
+    values: FloatArray,
+    variation: Variation | None,
+    added: FloatArray | None = None,
+    *,
+    level: float,
+    draws: int,
+    rng: np.random.Generator,
+) -> AllPairs:
+    """Compare every two of some estimates whose errors vary together.
+
+    P-values are corrected by Westfall and Young's step-down method: the largest of all standardised differences under
+    the null hypothesis takes the place of the pair's own. Where `added`, (blocks, k), says what each independent block
+    adds to each value, the signs of the blocks are flipped, in the same way for all pairs: all possible flips where
+    they are fewer than `draws`. Else errors are drawn from a normal distribution with the estimated covariance.
+    Without variation (None), nothing can be told apart.
+
+    Examples
+    --------
+    >>> from flatmetric.statistics.sampling import variation_of_blocks
+    >>> added = np.random.default_rng(0).normal([1.0, 1.0, 1.2], 0.02, (50, 3))
+    >>> variation, rng = variation_of_blocks(added), np.random.default_rng(1)
+    >>> pairs = compare_all(added.sum(axis=0), variation, added, level=95.0, draws=1000, rng=rng)
+    >>> (pairs.p_adjusted < 0.05).tolist(), pairs.smallest.tolist()
+    ([False, True, True], [False, True, True])
+    """
+    from scipy.special import ndtr, ndtri, stdtr, stdtrit
+
+    first, second = (np.array(side, dtype=np.int64) for side in zip(*_pairs(len(values)), strict=True))
+    difference = values[first] - values[second]
+    count = len(first)
+    if variation is None:
+        endless, sure = np.full(count, np.inf), np.ones(count)
+        return AllPairs(first, second, difference, -endless, endless, -endless, endless, sure, sure, sure < 1)
+    weights = np.zeros((count, len(values)))
+    weights[np.arange(count), first] += 1.0
+    weights[np.arange(count), second] -= 1.0
+    error, freedom = variation.spread(weights)
+    scale = np.abs(values[first]) + np.abs(values[second])
+    error = np.where(error > _ROUNDING * scale, error, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(np.abs(difference) > _ROUNDING * scale, np.abs(difference) / error, 0.0)
+    p = np.minimum(1.0, 2 * stdtr(freedom, -t))
+    one = -stdtrit(freedom, (1 - level / 100) / 2)
+    if added is None:
+        # The normal deviate that is as unlikely as this t.
+        deviates = np.minimum(-ndtri(p / 2), 1e3)
+        null = _normal_draws(variation.covariance, error, first, second, draws, rng)
+        adjusted, largest, fewest = _step_down(deviates, null, draws)
+        reach = -stdtrit(freedom, float(ndtr(-np.quantile(largest, level / 100))))
+    else:
+        flips = _flips(len(added), draws, rng)
+        observed = _standardised(np.ones((1, len(added))), added, first, second)[0]
+        null = (_standardised(some, added, first, second) for some in flips)
+        total = sum(len(some) for some in flips)
+        adjusted, _, fewest = _step_down(observed * (1 - _ROUNDING), null, total, all_flips=total < draws)
+        centred = (_standardised(some, variation.units, first, second) for some in flips)
+        _, largest, _ = _step_down(observed, centred, total)
+        reach = np.full(count, _as_t(float(np.quantile(largest, level / 100)), len(added)))
+    adjusted = np.minimum(1.0, np.maximum(adjusted, p))
+    low_all, high_all = difference - reach * error, difference + reach * error
+    # What the steps tell apart, the interval tells apart too.
+    told = adjusted < 1 - level / 100
+    low_all = np.where(told & (difference > 0), np.maximum(low_all, 0.0), low_all)
+    high_all = np.where(told & (difference < 0), np.minimum(high_all, 0.0), high_all)
+    low, high = difference - one * error, difference + one * error
+    return AllPairs(first, second, difference, low, high, low_all, high_all, p, adjusted, adjusted <= fewest)
+
+
+def _pairs(count: int) -> list[tuple[int, int]]:
+    return list(itertools.combinations(range(count), 2)) or [(0, 0)]
+
+
+def _flips(blocks: int, draws: int, rng: np.random.Generator) -> list[FloatArray]:
+    """Signs of the blocks, some flips at a time: all with the last block as it is, or as many as are drawn."""
+    if blocks - 1 < 60 and 2 ** (blocks - 1) <= draws:
+        numbers = np.arange(2 ** (blocks - 1))
+        signs = np.where((numbers[:, None] >> np.arange(blocks)) & 1, -1.0, 1.0)
+        return [signs[at : at + _DRAWS_AT_ONCE] for at in range(0, len(signs), _DRAWS_AT_ONCE)]
+    sizes = [min(_DRAWS_AT_ONCE, draws - at) for at in range(0, draws, _DRAWS_AT_ONCE)]
+    return [np.where(rng.integers(0, 2, (size, blocks)), -1.0, 1.0) for size in sizes]
+
+
+def _standardised(signs: FloatArray, added: FloatArray, first: IntArray, second: IntArray) -> FloatArray:
+    """Differences with the signs of their blocks flipped, over the root of the sum of their squares: (flips, pairs).
+
+    Student's t of the flipped blocks grows with it.
+    """
+    squares = added.T @ added
+    power = squares[first, first] + squares[second, second] - 2 * squares[first, second]
+    flat = power <= _ROUNDING * (squares[first, first] + squares[second, second])
+    summed = signs @ added
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.abs(summed[:, first] - summed[:, second]) / np.sqrt(power)
+    return np.where(flat, 0.0, found)
+
+
+def _as_t(standardised: float, blocks: int) -> float:
+    """Student's t of blocks whose sum is so many times the root of the sum of their squares."""
+    left = 1 - standardised**2 / blocks
+    return standardised * math.sqrt((blocks - 1) / blocks / left) if left > 0 else math.inf
+
+
+def _normal_draws(
+    covariance: FloatArray,
+    error: FloatArray,
+    first: IntArray,
+    second: IntArray,
+    draws: int,
+    rng: np.random.Generator,
+) -> Iterator[FloatArray]:
+    """Standardised differences of normal errors, (draws, pairs), some draws at a time."""
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    with np.errstate(divide="ignore"):
+        per_error = np.where(error > 0, 1 / error, 0.0)
+    for start in range(0, draws, _DRAWS_AT_ONCE):
+        drawn = rng.standard_normal((min(_DRAWS_AT_ONCE, draws - start), len(covariance))) @ root.T
+        yield np.abs(drawn[:, first] - drawn[:, second]) * per_error
+
+
+def _step_down(
+    observed: FloatArray, null: Iterable[FloatArray], draws: int, *, all_flips: bool = False
+) -> tuple[FloatArray, FloatArray, float]:
+    """Adjusted p-values, the largest of all pairs in each draw, and the smallest p that can be had.
+
+    Each pair is held against the largest over itself and all that are less clear. `all_flips` says that the draws are
+    complete and hold the data as they are.
+    """
+    order = np.argsort(-observed, kind="stable")
+    exceeded, largest = np.zeros(len(observed)), []
+    for some in null:
+        # From the least clear pair upwards.
+        running = np.maximum.accumulate(some[:, order[::-1]], axis=1)[:, ::-1]
+        exceeded[order] += (running >= observed[order]).sum(axis=0)
+        largest.append(running[:, 0])
+    extra = 0 if all_flips else 1
+    adjusted = np.empty(len(observed))
+    adjusted[order] = np.maximum.accumulate((extra + exceeded[order]) / (extra + draws))
+    return adjusted, np.concatenate(largest), 1 / (extra + draws)
+
+
+def rank_sets(pairs: AllPairs, count: int, miss: float) -> IntArray:
+    """The lowest and the highest rank (from 1, small values first) that each of `count` estimates may have, (count, 2).
+
+    With probability 1 - `miss` all true ranks lie within their sets (Mogstad, Romano, Shaikh and Wilhelm): a rank is at
+    least one more than the number of estimates that are told to be smaller, and so on.
+
+    Examples
+    --------
+    >>> ones = np.ones(1)
+    >>> pair = AllPairs(np.array([0]), np.array([1]), -ones, -ones, -ones, -ones, -ones, 0 * ones, 0 * ones, ones > 0)
+    >>> rank_sets(pair, 2, 0.05).tolist()
+    [[1, 1], [2, 2]]
+    """
+    told = (pairs.p_adjusted < miss) & (pairs.first != pairs.second)
+    smaller = np.where(pairs.difference < 0, pairs.first, pairs.second)[told]
+    larger = np.where(pairs.difference < 0, pairs.second, pairs.first)[told]
+    lowest = 1 + np.bincount(larger, minlength=count)
+    highest = count - np.bincount(smaller, minlength=count)
+    return np.column_stack([lowest, highest])
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """P-values corrected for their number, by Holm's method.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.5, 0.02])
+    [0.03, 0.5, 0.04]
+    """
+    corrected = [0.0] * len(p)
+    largest = 0.0
+    for rank, k in enumerate(sorted(range(len(p)), key=lambda k: p[k])):
+        largest = max(largest, min(1.0, p[k] * (len(p) - rank)))
+        corrected[k] = largest
+    return corrected

@@ -1,0 +1,77 @@
+"""Ranks that may be, structures not seen, and correlations over methods."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from flatmetric.metrics.table import LEADERBOARD
+from flatmetric.statistics.entries import Entry
+from flatmetric.statistics.intervals import Certainty
+from flatmetric.statistics.ranking import interval_over_methods, kind_of, new_structures, rank
+from tests.statistics.worlds import entries_of
+
+
+def test_sets_of_ranks_hold_all_true_ranks_of_close_programs() -> None:
+    held, trials, sharp = 0, 120, 0.0
+    true = np.linspace(50, 53, 7)  # neighbours differ by one standard error
+    for seed in range(trials):
+        rng = np.random.default_rng(seed)
+        board = rank(entries_of(true + rng.normal(0, 0.35 * np.sqrt(300), (300, 7))), Certainty(resamples=500))
+        spans = {s.program: s.rank_interval for s in board.overall}
+        held += all(spans[f"p{k}"][0] <= k + 1 <= spans[f"p{k}"][1] for k in range(7))
+        sharp += float(np.mean([high - low for low, high in spans.values()])) / trials
+    assert held / trials >= 0.95 - 3 * (0.05 * 0.95 / trials) ** 0.5
+    assert sharp < 5  # of at most 6: the sets say something
+
+
+def test_replicates_judge_new_structures() -> None:
+    """Structures differ by more than the frames of one of them: eight replicates cover the mean over all of them."""
+    held, one_more, trials = 0, 0, 300
+    for seed in range(trials):
+        rng = np.random.default_rng(seed)
+        values = rng.normal(50, 4, 9)
+        entries = [
+            Entry(f"MT-r{k}", "p", {}, 1, np.arange(1, 4), np.full(3, value) + rng.normal(0, 0.5, 3), np.ones(3))
+            for k, value in enumerate(values)
+        ]
+        kind = new_structures(entries[:8], [e.dataset for e in entries[:8]], ["p"], Certainty())
+        low, high = kind.standings[0].flat_metric_interval
+        held += low <= 50 <= high
+        low, high = kind.standings[0].next_interval
+        one_more += low <= values[8] <= high
+    assert 0.92 <= held / trials <= 0.985 and 0.92 <= one_more / trials <= 0.985
+
+
+def test_replicates_are_found_by_their_names() -> None:
+    assert kind_of("a-r3") == kind_of("a-r12") == "a" != kind_of("a-rest")
+    frames, ones = np.arange(1, 31), np.ones(30)
+    sets = ("a-r1", "a-r2", "a-r3", "b", "c-r1")
+    entries = [
+        Entry(d, p, dict.fromkeys(LEADERBOARD), 1, frames, c * ones, ones)
+        for d in sets
+        for p, c in (("x", 5.0), ("y", 9.0))
+    ]
+    board = rank(entries)
+    assert list(board.kinds) == ["a"] and board.kinds["a"].datasets == ("a-r1", "a-r2", "a-r3")
+    assert [s.program for s in board.kinds["a"].standings] == ["x", "y"]
+
+
+def test_methods_are_drawn_whole() -> None:
+    rng = np.random.default_rng(0)
+    values = np.column_stack([np.repeat([0.0, 1.0, 2.0], 10)] * 2)
+    seen: set[int] = set()
+
+    def count(rows: np.ndarray) -> float:
+        seen.add(len(rows))
+        return float(len(set(rows[:, 0])))
+
+    interval_over_methods(values, np.repeat(list("abc"), 10).tolist(), count, 200, rng)
+    assert seen == {30}
+    assert interval_over_methods(values[:20], list("ab") * 10, count, 10, rng) is None
+
+
+@pytest.mark.parametrize("programs", [1, 2])
+def test_too_few_frames_tell_no_ranks(programs: int) -> None:
+    board = rank(entries_of(np.full((1, programs), 5.0)))
+    assert all(s.rank_interval == (1.0, float(programs)) for s in board.overall)
