@@ -126,8 +126,8 @@ def test_wrong_folders(make: str, sentence: str, tmp_path: Path) -> None:
 
 
 def test_few_frames_leave_all_ranks_open() -> None:
-    truth, good = draw(np.random.default_rng(0), 6, 0.9, 10.0)
-    _, poor = draw(np.random.default_rng(0), 6, 0.5, 60.0)
+    truth, good = draw(np.random.default_rng(0), 5, 0.9, 10.0)
+    _, poor = draw(np.random.default_rng(0), 5, 0.5, 60.0)
     entries = [entry_of("d", name, fm.score(truth, found)) for name, found in (("good", good), ("poor", poor))]
     board = rank(entries)
     assert [s.rank_interval for s in board.datasets["d"]] == [(1.0, 2.0), (1.0, 2.0)]

@@ -22,7 +22,7 @@ def entries(dataset: str, follows: bool, count: int = 34, seed: int = 0) -> list
     rows = zip(efficiency, flat, rmsmd, strict=True)
     return [
         dataclasses.replace(
-            example_entry(f"p-{k}", efficiency=float(e), flat_metric=float(f), rmsmd=float(r)), dataset=dataset
+            example_entry(f"p{k}", efficiency=float(e), flat_metric=float(f), rmsmd=float(r)), dataset=dataset
         )
         for k, (e, f, r) in enumerate(rows)
     ]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from flatmetric._arrays import FloatArray
+from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.simulation.blinking import Photophysics, molecules_needed, on_fractions, stays_on
 from flatmetric.statistics.entries import Entry
 
@@ -49,4 +50,7 @@ def entries_of(costs: FloatArray, per_frame: float = 10.0) -> list[Entry]:
     """Programs from (frames, programs) Flat Metrics of frames, nm."""
     frames = np.arange(1, len(costs) + 1)
     truths = np.full(len(costs), per_frame)
-    return [Entry("d", f"p{k}", {}, 1, frames, column * per_frame, truths) for k, column in enumerate(costs.T)]
+    return [
+        Entry("d", f"p{k}", dict.fromkeys(LEADERBOARD), 1, frames, column * per_frame, truths)
+        for k, column in enumerate(costs.T)
+    ]

@@ -96,7 +96,7 @@ def _match(
     return Matches(matches.truth, matches.pred, matches.distance)
 
 
-def nearest_rows(truth: Localizations, pred: Localizations, *, dim: int, within: float) -> IntArray:
+def nearest_rows(truth: Localizations, pred: Localizations, *, dim: int, within: float, threads: int = 1) -> IntArray:
     """The row of the nearest molecule of the same frame for each detection; -1 where none is within `within` nm.
 
     Examples
@@ -109,6 +109,6 @@ def nearest_rows(truth: Localizations, pred: Localizations, *, dim: int, within:
     from scipy.spatial import cKDTree
 
     # Frames are a further axis, along which they are out of reach of each other.
-    sides = [np.column_stack([table.points(dim), 4 * within * table.frame]) for table in (truth, pred)]
-    distance, row = cKDTree(sides[0]).query(sides[1], distance_upper_bound=within)
+    sides = [np.column_stack([table.points(dim, threads), 4 * within * table.frame]) for table in (truth, pred)]
+    distance, row = cKDTree(sides[0]).query(sides[1], distance_upper_bound=within, workers=threads)
     return np.where(np.isfinite(distance), row, -1).astype(np.int64)

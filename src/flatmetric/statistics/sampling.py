@@ -226,7 +226,7 @@ def _owners(score: Score) -> IntArray:
     free = np.flatnonzero(owner < 0)
     if len(free):
         truth, pred = matched.kept_truth, matched.kept_pred.select(free)
-        owner[free] = nearest_rows(truth, pred, dim=matched.dim, within=_NEAR * score.lam)
+        owner[free] = nearest_rows(truth, pred, dim=matched.dim, within=_NEAR * score.lam, threads=matched.threads)
     return owner
 
 
