@@ -97,6 +97,10 @@ def test_few_participants_and_undefined_metrics_say_nothing() -> None:
 def test_there_is_a_panel_for_each_data_set() -> None:
     everything = [entry for k, name in enumerate("abcd") for entry in entries(name, follows=False, seed=k)]
     figure = draw(everything, "rmsmd")
+    assert {(axes.get_xlabel(), axes.get_ylabel()) for axes in figure.axes} == {
+        ("efficiency [%]", "RMSMD per frame [nm]")
+    }
+    assert not any(axes.xaxis_inverted() or axes.yaxis_inverted() for axes in figure.axes)  # the best: below, right
     assert [axes.get_title() for axes in figure.axes] == ["a", "b", "c", "d"]
     assert all("Spearman" in axes.texts[0].get_text() for axes in figure.axes)
     assert sum(len(np.asarray(c.get_offsets())) for c in figure.axes[0].collections) == 34

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from importlib import resources
+
 import numpy as np
 import pytest
+from matplotlib.markers import MarkerStyle
 
 from flatmetric.plots.style import new_figure
 from flatmetric.plots.transport_map import round_length, transport_map
@@ -20,6 +23,26 @@ def test_every_pair_and_every_single_point_is_drawn() -> None:
     np.testing.assert_array_equal(np.asarray(line.vertices), [truth[1], pred[0]])
     assert axes.yaxis_inverted()
     assert any(text.get_text().endswith(" nm") for text in axes.texts)
+
+
+def test_the_signs_are_those_of_the_paper() -> None:
+    """A cross is a detection that is destroyed (false), a plus mass that is created at a true point (missed)."""
+    truth, pred, none = np.array([[0.0, 0.0]]), np.array([[900.0, 0.0]]), np.empty(0, dtype=np.int64)
+    axes = transport_map(new_figure(3, 3).subplots(), truth, pred, none, none)
+    marks = {c.get_label(): c for c in axes.collections}
+    for name, sign, place in (("missed", "+", truth), ("false", "x", pred)):
+        drawn, shape = marks[name], MarkerStyle(sign)
+        expected = shape.get_path().transformed(shape.get_transform())
+        np.testing.assert_array_equal(np.asarray(drawn.get_paths()[0].vertices), np.asarray(expected.vertices))
+        np.testing.assert_array_equal(np.asarray(drawn.get_offsets()), place)
+
+
+def test_pages_use_the_same_signs() -> None:
+    """In the page's charts a "cross-thin" is a plus and an "x-thin" a cross."""
+    script = (resources.files("flatmetric.pages") / "assets" / "page.js").read_text(encoding="utf-8")
+    for name, symbol in (("missed", "cross-thin"), ("false", "x-thin")):
+        assert f"name: '{name}', hoverinfo: 'skip', marker: {{ symbol: '{symbol}'" in script
+        assert f"{name}: ['{symbol}', '{name}']" in script
 
 
 def test_an_empty_frame_has_a_map_too() -> None:

@@ -85,8 +85,8 @@ def _toy_example(out: Path, seed: int) -> None:
     result = toy.result
     print(f"Figure 3   toy example, seed {seed}: Flat Metric {result.value:.6f} (the paper's own draw: 0.125)")
     print(f"           transported {result.displaced:.6f}, {toy.transported} points")
-    print(f"           destroyed   {result.missed:.6f}, {toy.destroyed} points")
-    print(f"           created     {result.false:.6f}, {toy.created} points")
+    print(f"           destroyed   {result.false:.6f}, {toy.destroyed} points")
+    print(f"           created     {result.missed:.6f}, {toy.created} points")
 
 
 def _surfaces(out: Path, settings: Settings, wanted: Sequence[str]) -> None:

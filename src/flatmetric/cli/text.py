@@ -40,7 +40,8 @@ _MOLECULES = (
     "RMSE {molecules.rmse_xy} nm  seen in {molecules.detection_ratio} of their frames"
 )
 _OTHERS = (
-    "  RMSMD      per frame {rmsmd.per_frame} nm  whole set {rmsmd.whole_set} nm",
+    "  RMSMD      per frame {rmsmd.per_frame} nm (without {rmsmd.alone} points that had nobody in their frame)  "
+    "whole set {rmsmd.whole_set} nm",
     "  GOSPA      {gospa.value} nm (p {gospa.p}, c {gospa.c} nm)   OSPA {ospa.value} nm   "
     "photons r {challenge.photon_correlation}",
 )
@@ -49,8 +50,8 @@ _CALIBRATION = (
 )
 _IMAGES = "  images     SNR {images.snr_xy} dB  FRC {images.frc_xy} nm (xy)"
 _FRAMES = (
-    "  frames     mean of the Flat Metric {flat_metric.frame_mean} nm  "
-    "without truth {flat_metric.frames_without_truth}   gap to the lower bound "
+    "  frames     mean of the Flat Metric over frames with truth {flat_metric.frame_mean} nm   "
+    "{flat_metric.frames_without_truth} frames with detections and no truth   gap to the lower bound "
 )
 _MAIN = ("flat_metric.value", "challenge.jaccard", "challenge.rmse_xy", "challenge.efficiency")
 

@@ -13,8 +13,9 @@ _NO_MASS = Reason("no frame has true mass", lambda s: s.frames_with_mass == 0)
 class FlatScore:
     """The Flat Metric pooled over all frames, nm per true molecule, its parts, its proof, and the mean over frames.
 
-    `frame_mean` is the mean of each frame's own Flat Metric over the frames that have a true molecule;
-    `frames_without_truth` have only detections.
+    `frame_mean` is the mean of each frame's own Flat Metric over the frames that have a true molecule: others have no
+    such value and are left out. `frames_without_truth` is the number of frames that have detections and no true
+    molecule; what is detected there counts in `false`.
     """
 
     value: float | None = error("Flat Metric", lambda s: (s.displaced + s.missed + s.false) / s.mass, NO_TRUTH)
@@ -33,6 +34,8 @@ class FlatScore:
         shown=False,
     )
     frame_mean: float | None = error(
-        "Flat Metric, mean over frames", lambda s: s.own_flat / s.frames_with_mass, NO_TRUTH, _NO_MASS
+        "Flat Metric, mean over frames with truth", lambda s: s.own_flat / s.frames_with_mass, NO_TRUTH, _NO_MASS
     )
-    frames_without_truth: int = count("frames without truth", lambda s: s.frames_without_truth, shown=False)
+    frames_without_truth: int = count(
+        "frames with detections and no truth", lambda s: s.frames_without_truth, shown=False
+    )

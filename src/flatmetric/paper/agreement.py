@@ -1,4 +1,4 @@
-"""Figures 1c and 4: efficiency against the Flat Metric and against RMSMD, over the participants of a challenge."""
+"""Figures 1c and 4: the Flat Metric and RMSMD against efficiency, over the participants of a challenge."""
 
 from __future__ import annotations
 
@@ -145,12 +145,14 @@ told (95 %): the claim holds in part.
 
 
 def draw(entries: Sequence[Entry], metric: str, known: Sequence[Agreement] | None = None) -> Figure:
-    """Efficiency against a metric, one panel for each data set, with the correlations, from `agreements` or as `known`.
+    """A metric against efficiency, one panel for each data set, with the correlations, from `agreements` or as `known`.
+
+    As in the paper efficiency goes along x and the metric along y: the best are below on the right.
 
     Examples
     --------
     >>> entries = [example_entry(str(k), flat_metric=100.0 - k, efficiency=float(k)) for k in range(6)]
-    >>> draw(entries, "flat_metric").axes[0].get_xlabel()
+    >>> draw(entries, "flat_metric").axes[0].get_ylabel()
     'Flat Metric [nm]'
     """
     panels = _by_dataset(entries)
@@ -164,15 +166,15 @@ def draw(entries: Sequence[Entry], metric: str, known: Sequence[Agreement] | Non
         grid = figure.subplots(down, across, squeeze=False)
         for axes, (dataset, here) in zip(grid.flat, panels.items(), strict=False):
             shown = [e for e in here if e.metrics[metric] is not None and e.metrics["efficiency"] is not None]
-            values, _ = _columns(shown, (metric, "efficiency"))
+            values, _ = _columns(shown, ("efficiency", metric))
             metric_scatter(
                 axes,
                 values[:, 0],
                 values[:, 1],
                 [family(entry.program) for entry in shown],
                 order=families,
-                x_name=LEADERBOARD[metric].heading,
-                y_name=LEADERBOARD["efficiency"].heading,
+                x_name=LEADERBOARD["efficiency"].heading,
+                y_name=LEADERBOARD[metric].heading,
                 note=notes[dataset],
             )
             axes.set_title(style.literal(dataset))

@@ -39,17 +39,17 @@ class ToyExample:
 
     @property
     def destroyed(self) -> int:
-        """True points that nothing is moved to."""
-        return len(self.truth) - self.transported
+        """Estimated points without a true partner: false."""
+        return len(self.pred) - self.transported
 
     @property
     def created(self) -> int:
-        """Estimated points without a true partner."""
-        return len(self.pred) - self.transported
+        """True points that nothing is moved to: missed."""
+        return len(self.truth) - self.transported
 
     def columns(self) -> dict[str, list[str] | FloatArray]:
         """One row for each point, true ones first: its set, its place, and what the plan does with it."""
-        fates = {"truth": ["destroyed"] * len(self.truth), "estimate": ["created"] * len(self.pred)}
+        fates = {"truth": ["created"] * len(self.truth), "estimate": ["destroyed"] * len(self.pred)}
         for i, j in zip(self.result.pairs.truth, self.result.pairs.pred, strict=True):
             fates["truth"][i], fates["estimate"][j] = f"transported to estimate {j}", f"transported from truth {i}"
         places = np.concatenate([self.truth, self.pred])
@@ -74,7 +74,8 @@ def toy_example(seed: int = 0) -> ToyExample:
 
 
 def draw(toy: ToyExample) -> Figure:
-    """The map of the plan, as in the paper: a line for transport, a cross for destruction, a plus for creation.
+    """The map of the plan, as in the paper: a line for transport, a cross for an estimated point that is destroyed, a
+    plus for mass that is created at a true point.
 
     Examples
     --------
@@ -91,11 +92,11 @@ def draw(toy: ToyExample) -> Figure:
         axes.set(xlabel="x", ylabel="y")
         axes.set_title(
             f"Flat Metric {result.value:.4f} = transported {result.displaced:.4f}"
-            f" + destroyed {result.missed:.4f} + created {result.false:.4f}"
+            f" + destroyed {result.false:.4f} + created {result.missed:.4f}"
         )
         names = ["truth", "estimate"]
-        names += ["transport"] * (toy.transported > 0) + ["destruction"] * (toy.destroyed > 0)
-        names += ["creation"] * (toy.created > 0)
+        names += ["transport"] * (toy.transported > 0) + ["creation"] * (toy.created > 0)
+        names += ["destruction"] * (toy.destroyed > 0)
         handles, _ = axes.get_legend_handles_labels()
         axes.legend(handles, names, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure

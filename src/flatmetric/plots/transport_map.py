@@ -25,9 +25,9 @@ def transport_map(
 ) -> Axes:
     """Draw (n, 2) true and (m, 2) predicted positions in nm and the plan between them.
 
-    Row `truth_rows[k]` of the truth is joined by a line with row `pred_rows[k]` of pred; a cross marks mass that is
-    destroyed (missed), a plus mass that is created (false). y points down, as in images. `scale_bar` draws a length
-    of one, two or five times a power of ten nm.
+    Row `truth_rows[k]` of the truth is joined by a line with row `pred_rows[k]` of pred. As in the paper, a cross
+    marks a detection that is destroyed (false), a plus mass that is created at a true point (missed). y points down, as
+    in images. `scale_bar` draws a length of one, two or five times a power of ten nm.
 
     Examples
     --------
@@ -49,9 +49,9 @@ def transport_map(
         ends = np.stack([truth[truth_rows], pred[pred_rows]], axis=1).tolist()
         axes.add_collection(LineCollection(ends, colors=style.DISPLACED, linewidths=1.2, label="moved", zorder=2))
     if len(missed):
-        _mark(axes, truth[missed], "missed", s=70, marker="x", color=style.MISSED, zorder=5)
+        _mark(axes, truth[missed], "missed", s=90, marker="+", color=style.MISSED, linewidths=2, zorder=5)
     if len(false):
-        _mark(axes, pred[false], "false", s=90, marker="+", color=style.FALSE, linewidths=2, zorder=5)
+        _mark(axes, pred[false], "false", s=70, marker="x", color=style.FALSE, zorder=5)
     axes.set_aspect("equal")
     if not axes.yaxis_inverted():
         axes.invert_yaxis()

@@ -71,6 +71,7 @@ def frame_sums(
     truth, pred = matched.kept_truth, matched.kept_pred
     frame, n_truth, n_pred = _frames(matched, flat)
     by_frame: dict[str, npt.NDArray[Any]] = {"n_truth": n_truth, "n_pred": n_pred, "frames": np.ones(len(frame))}
+    by_frame["frames_without_truth"] = n_truth == 0
     total: dict[str, Any] = {"n_truth": len(truth), "n_pred": len(pred)}
     if flat is not None and flat.frames is not None:
         mass = n_truth / len(truth)
@@ -80,7 +81,7 @@ def frame_sums(
             mass = np.bincount(place, truth.photons, minlength=len(frame)) / truth.photons.sum()
         heavy = mass > 0
         own = np.divide(flat.frames.value, mass, out=np.zeros(len(frame)), where=heavy)
-        by_frame |= {"mass": mass, "own_flat": own, "frames_with_mass": heavy, "frames_without_truth": n_truth == 0}
+        by_frame |= {"mass": mass, "own_flat": own, "frames_with_mass": heavy}
         total |= {"mass": 1.0, "own_flat": own[heavy].sum()}
         for part in ("displaced", "missed", "false", "lower_bound"):
             by_frame[part], total[part] = getattr(flat.frames, part), getattr(flat, part)

@@ -156,8 +156,8 @@
       const hover = (side, columns, other) => columns.x.map((_, k) => describe(side, columns, k, other));
       const traces = [
         Object.assign({ type: 'scatter', mode: 'lines', name: 'moved', hoverinfo: 'skip', line: { color: color('displaced'), width: 2 } }, lines),
-        Object.assign({ type: 'scatter', mode: 'markers', name: 'missed', hoverinfo: 'skip', marker: { symbol: 'x-thin', size: 14, line: { width: 2.5, color: color('missed') } } }, pick(f.truth, single(f.truth))),
-        Object.assign({ type: 'scatter', mode: 'markers', name: 'false', hoverinfo: 'skip', marker: { symbol: 'cross-thin', size: 15, line: { width: 3, color: color('false') } } }, pick(f.pred, single(f.pred))),
+        Object.assign({ type: 'scatter', mode: 'markers', name: 'missed', hoverinfo: 'skip', marker: { symbol: 'cross-thin', size: 15, line: { width: 3, color: color('missed') } } }, pick(f.truth, single(f.truth))),
+        Object.assign({ type: 'scatter', mode: 'markers', name: 'false', hoverinfo: 'skip', marker: { symbol: 'x-thin', size: 14, line: { width: 2.5, color: color('false') } } }, pick(f.pred, single(f.pred))),
         { type: 'scatter', mode: 'markers', name: 'found', x: f.pred.x, y: f.pred.y, hovertext: hover('pred', f.pred, f.truth), hoverinfo: 'text', marker: { symbol: 'circle', size: 6, color: color('displaced') } },
         { type: 'scatter', mode: 'markers', name: 'truth', x: f.truth.x, y: f.truth.y, hovertext: hover('truth', f.truth, f.pred), hoverinfo: 'text', marker: { symbol: 'circle-open', size: 11, line: { width: 2 }, color: color('truth') } },
       ];
@@ -198,7 +198,7 @@
         if (!p.x.length) axes.annotations = [{ text: 'nothing ' + layer, showarrow: false, xref: 'paper', yref: 'paper', x: 0.5, y: 0.5 }];
         Object.assign(axes.xaxis, { range: span('x') });
         Object.assign(axes.yaxis, { range: span('y').reverse(), autorange: false });
-        const look = { truth: ['circle-open', 'truth'], found: ['circle', 'displaced'], missed: ['x-thin', 'missed'], false: ['cross-thin', 'false'] }[layer];
+        const look = { truth: ['circle-open', 'truth'], found: ['circle', 'displaced'], missed: ['cross-thin', 'missed'], false: ['x-thin', 'false'] }[layer];
         draw('field-map', [{ type: 'scatter', mode: 'markers', name: layer, x: p.x, y: p.y, marker: { symbol: look[0], size: 7, color: color(look[1]), line: { width: 1.5, color: color(look[1]) } } }], axes);
         return;
       }
