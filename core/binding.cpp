@@ -19,6 +19,7 @@
 #include "frames/matching.hpp"
 #include "frames/nearest.hpp"
 #include "frames/solve.hpp"
+#include "frames/within.hpp"
 #include "support/gather.hpp"
 #include "support/magnitude.hpp"
 #include "text/number_table.hpp"
@@ -191,6 +192,17 @@ NearestColumns nearest(const Coords& truth, const Coords& pred, const std::optio
             to_numpy(std::move(sums.truth)), to_numpy(std::move(sums.pred))};
 }
 
+nb::object within(const Coords& points, const Coords& others, const FrameNumbers& frame, const FrameNumbers& other_frame, double reach,
+                  int threads) {
+    const Clouds sides = clouds_in_space(points, others, frame, other_frame);
+    Column<std::uint8_t> found;
+    {
+        const nb::gil_scoped_release released;
+        found = within_reach(sides.truth, sides.pred, sides.dim, reach, threads, python_wants_to_stop);
+    }
+    return to_numpy(std::move(found));
+}
+
 // A table stored row by row or, if not, column by column.
 nb::object to_table(Column<double>&& values, std::size_t rows, std::size_t columns, bool by_rows) {
     const Handed<double> handed(std::move(values));
@@ -328,6 +340,8 @@ NB_MODULE(_core, m) {
     m.def("match", &match, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_frame").none(), nb::arg("pred_frame").none(),
           nb::arg("lateral"), nb::arg("axial"), nb::arg("greedy"), nb::arg("power"), nb::arg("price"), nb::arg("threads"),
           "One-to-one matching within every frame.");
+    m.def("within", &within, nb::arg("points"), nb::arg("others"), nb::arg("frame"), nb::arg("other_frame"), nb::arg("reach"), nb::arg("threads"),
+          "For each point: 1 if another one lies in its frame within reach, else 0.");
     m.def("nearest", &nearest, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_frame").none(), nb::arg("pred_frame").none(),
           nb::arg("threads"), "Distances to the nearest point of the other side, summed over every frame.");
     m.def("table_of", &table_of, nb::arg("columns"), nb::arg("threads"), "Columns side by side as one table, row by row.");

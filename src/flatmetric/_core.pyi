@@ -142,6 +142,14 @@ def match(
     price: float,
     threads: int,
 ) -> Matches: ...
+def within(
+    points: npt.NDArray[np.float64],
+    others: npt.NDArray[np.float64],
+    frame: npt.NDArray[np.int64],
+    other_frame: npt.NDArray[np.int64],
+    reach: float,
+    threads: int,
+) -> npt.NDArray[np.uint8]: ...
 def nearest(
     truth: npt.NDArray[np.float64],
     pred: npt.NDArray[np.float64],

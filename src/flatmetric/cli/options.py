@@ -20,6 +20,8 @@ from flatmetric.formats.conversion import ReadOptions, checked_options
 from flatmetric.matching.protocol import Protocol, field_of_view, read_wobble
 
 if TYPE_CHECKING:
+    from flatmetric.metrics.bound import Imaging
+    from flatmetric.scoring.linking import Link
     from flatmetric.scoring.score import ScoreOptions
     from flatmetric.statistics.intervals import Certainty as Settings
 
@@ -143,6 +145,15 @@ class Metrics(Lam):
     alpha_z: float = option(0.5, "Weight of the axial error in the efficiency, 1/nm.")
     gospa_p: float = option(1.0, "Order of GOSPA and OSPA.")
     gospa_c: float | None = option(None, "Cutoff of GOSPA and OSPA, nm; default 2 lam.")
+    bound: str | None = option(
+        None,
+        "Also compare the RMSE with the Cramer-Rao bound; pixel_size and sigma in nm, background in photons per pixel, "
+        "em=1 for an EMCCD, and if known quantum_efficiency, focal_depth.",
+        metavar="pixel_size=...,sigma=...,background=...",
+    )
+    link: str | None = option(
+        None, "Also link detections over frames: within RADIUS nm, over at most GAP empty frames.", metavar="RADIUS,GAP"
+    )
 
 
 class Scoring(Rules, Metrics):
@@ -154,6 +165,8 @@ class Scoring(Rules, Metrics):
 
         given = {name: getattr(self, name) for name in Metrics.declared}
         given["axis_scale"] = None if self.axis_scale is None else numbers(self.axis_scale, "axis_scale")
+        given["bound"] = None if self.bound is None else _imaging(self.bound)
+        given["link"] = None if self.link is None else _link(self.link)
         return ScoreOptions(protocol=self.rules(), **given)
 
 
@@ -327,6 +340,24 @@ def numbers(text: str, name: str) -> tuple[float, ...]:
         return tuple(float(part) for part in text.split(","))
     except ValueError as error:
         raise InputError(f"{name} is {text!r}; give numbers joined by commas, as 100,100") from error
+
+
+def _imaging(text: str) -> Imaging:
+    from flatmetric.metrics.bound import Imaging
+
+    values = {}
+    for name, value in _columns(text, "bound").items():
+        (values[name],) = numbers(str(value), f"bound: {name}")
+    return Imaging.parse(values)
+
+
+def _link(text: str) -> Link:
+    from flatmetric.scoring.linking import Link
+
+    radius, *gap = numbers(text, "link")
+    if len(gap) != 1 or gap[0] != int(gap[0]):
+        raise InputError(f"link is {text!r}; give a radius in nm and a whole number of frames, as 50,1")
+    return Link(radius, int(gap[0]))
 
 
 def parse_fov(text: str) -> tuple[float, float]:

@@ -21,7 +21,7 @@ class ScoreFlags(ReadingTruth, Report, Json, Certainty, Scoring):
 
     images: bool = option(False, "Also compare rendered images: SNR and FRC.")
     curve: float | None = option(None, "Add the Flat Metric for every lam up to this one.", metavar="LAM_MAX")
-    by: str | None = option(None, "Also score in bins of z, photons, density or frame.")
+    by: str | None = option(None, "Also score in bins of z, photons, density, neighbour or frame.")
     bins: int = option(10, "Number of bins.")
     csv: str | None = option(None, "Write all values as one row of CSV.", metavar="FILE|-")
     per_frame: str | None = option(None, "Write CSV with a row for each frame.", metavar="FILE")

@@ -48,6 +48,11 @@ _OTHERS = (
 _CALIBRATION = (
     "  claims     error / claimed uncertainty {calibration.xy} (1 is honest; x {calibration.x}, y {calibration.y})"
 )
+_BOUND = "  bound      RMSE lateral / Cramer-Rao bound {bound.ratio} (1 is perfect; the bound is {bound.rmse_xy} nm)"
+_LINKED = (
+    "  linked     {linked.linked} molecules of {linked.molecules}, {linked.counting_error} %   "
+    "Flat Metric {linked.flat_metric} nm  RMSE {linked.rmse_xy} nm"
+)
 _IMAGES = "  images     SNR {images.snr_xy} dB  FRC {images.frc_xy} nm (xy)"
 _FRAMES = (
     "  frames     mean of the Flat Metric over frames with truth {flat_metric.frame_mean} nm   "
@@ -123,8 +128,19 @@ def aligned(rows: Sequence[Sequence[str]], align: str = ">") -> list[str]:
     ]
 
 
-def error_budget(value: float, displaced: float, missed: float, false: float, unit: str = "molecule") -> str:
+def error_budget(
+    value: float,
+    displaced: float,
+    missed: float,
+    false: float,
+    unit: str = "molecule",
+    *,
+    merged: float = 0.0,
+    split: float = 0.0,
+) -> str:
     """The Flat Metric, its three parts in nm and percent with bars, and one plain sentence; per true `unit`.
+
+    `merged` is the part of `missed` that has one detection for two molecules, `split` that of `false` with two for one.
 
     Examples
     --------
@@ -141,6 +157,9 @@ def error_budget(value: float, displaced: float, missed: float, false: float, un
         share = part / value if value > 0 else 0.0
         bar = "#" * round(_BAR_WIDTH * share)
         lines.append(f"  {name:<9}  {part:>{width}.2f} nm  {100 * share:3.0f} %  {bar}".rstrip())
+        within, of_it = {"missed": ("merged", merged), "false": ("split", split)}.get(name, ("", 0.0))
+        if of_it > 0:
+            lines.append(f"    {within:<7}  {of_it:>{width}.2f} nm  {100 * of_it / value:3.0f} %  of it")
     return "\n".join([*lines, budget_sentence(value, displaced, missed, false, unit)])
 
 
@@ -178,7 +197,8 @@ def score_text(score: Score, intervals: Intervals | None = None) -> str:
         lines.append(fill("Flat Metric  {flat_metric.value}"))
     else:
         unit = "molecule" if score.weights == "uniform" else "photon"
-        lines.append(error_budget(flat.value, flat.displaced, flat.missed, flat.false, unit))
+        categories = {"merged": flat.merged or 0.0, "split": flat.split or 0.0}
+        lines.append(error_budget(flat.value, flat.displaced, flat.missed, flat.false, unit, **categories))
     lines += ["", *map(fill, _DETECTION)]
     if score.dim == 3:
         lines += map(fill, _IN_3D)
@@ -186,8 +206,9 @@ def score_text(score: Score, intervals: Intervals | None = None) -> str:
     lines += map(fill, _OTHERS)
     if score.calibration.xy is not None:
         lines.append(fill(_CALIBRATION))
-    if score.images is not None:
-        lines.append(fill(_IMAGES))
+    for part, line in ((score.bound, _BOUND), (score.linked, _LINKED), (score.images, _IMAGES)):
+        if part is not None:
+            lines.append(fill(line))
     if flat.gap is not None:
         lines.append(f"{fill(_FRAMES)}{abs(flat.gap):.1g} nm")
     if intervals is not None:
@@ -222,11 +243,13 @@ def bins_text(quantity: Quantity, bins: list[Bin]) -> str:
     from flatmetric.scoring.breakdown import QUANTITIES
 
     notes = _Footnotes()
-    titles = ["truth", "found", "Jaccard %", "RMSE xy", "Flat Metric", "displaced", "missed", "false"]
+    titles = ["truth", "found", "recall", "precision", "Jaccard %", "RMSE xy"]
+    titles += ["Flat Metric", "displaced", "missed", "false"]
     rows = [[QUANTITIES[quantity], *titles]]
     for each in bins:
         lengths = (each.challenge.rmse_xy, each.flat_metric, each.displaced, each.missed, each.false)
-        cells = [(each.challenge.jaccard, ".1f"), *((length, ".2f") for length in lengths)]
+        shares = [(each.challenge.recall, ".3f"), (each.challenge.precision, ".3f")]
+        cells = [*shares, (each.challenge.jaccard, ".1f"), *((length, ".2f") for length in lengths)]
         reason = "no detection was matched" if each.n_truth else "no true molecule in this bin"
         shown = [notes.mark(reason) if value is None else format(value, form) for value, form in cells]
         rows.append([f"{each.low:g} to {each.high:g}", str(each.n_truth), str(each.n_pred), *shown])

@@ -79,6 +79,11 @@ class Sums:
     claimed_y: FloatArray
     claimed_square_x: FloatArray
     claimed_square_y: FloatArray
+    merged: FloatArray  # parts of `missed` and `false` next to a point that has another partner
+    split: FloatArray
+    bounds: FloatArray  # matched pairs with a precision bound; its square, and the squares of their lateral errors
+    bound_square: FloatArray
+    bounded_square: FloatArray
     settings: Settings
 
     @classmethod

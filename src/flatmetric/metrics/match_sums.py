@@ -13,18 +13,19 @@ from flatmetric._arrays import BoolArray, FloatArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MatchedRows:
-    """Matched pairs: (k, 3) errors pred minus truth in nm, the photons of both rows, and the precision in nm that the
-    detection claims; None if unknown.
+    """Matched pairs: (k, 3) errors pred minus truth in nm, the photons of both rows, the precision in nm that the
+    detection claims, and the least lateral mean square error that is possible, nm^2; None if unknown.
     """
 
     errors: FloatArray
     truth_photons: FloatArray | None = None
     pred_photons: FloatArray | None = None
     uncertainty: FloatArray | None = None
+    bound: FloatArray | None = None
 
     def select(self, rows: BoolArray) -> MatchedRows:
         """Some of the pairs."""
-        others = (self.truth_photons, self.pred_photons, self.uncertainty)
+        others = (self.truth_photons, self.pred_photons, self.uncertainty, self.bound)
         return MatchedRows(self.errors[rows], *(None if column is None else column[rows] for column in others))
 
 
@@ -49,6 +50,11 @@ def match_quantities(rows: MatchedRows) -> Iterator[tuple[str, tuple[FloatArray,
             ratio = rows.errors[:, axis] / claim
             yield f"claimed_{name}", (ratio,)
             yield f"claimed_square_{name}", (ratio, ratio)
+    if rows.bound is not None:
+        known = np.isfinite(rows.bound)
+        yield "bounds", (known.astype(np.float64),)
+        yield "bound_square", (np.where(known, rows.bound, 0.0),)
+        yield "bounded_square", ((rows.errors[:, 0] ** 2 + rows.errors[:, 1] ** 2) * known,)
 
 
 def sum_matches(rows: MatchedRows) -> dict[str, Any]:

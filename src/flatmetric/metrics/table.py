@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from flatmetric.metrics.base import Metric, metrics_of
+from flatmetric.metrics.bound import BoundScore
 from flatmetric.metrics.calibration import Calibration
 from flatmetric.metrics.flat import FlatScore
 from flatmetric.metrics.gospa import Gospa, Ospa
 from flatmetric.metrics.images import ImageScore
 from flatmetric.metrics.jaccard_rmse import ChallengeScore
+from flatmetric.metrics.linked import LinkedScore
 from flatmetric.metrics.molecules import MoleculeScore
 from flatmetric.metrics.rmsmd import Rmsmd
 
@@ -21,6 +23,8 @@ FAMILIES: dict[str, type[Any]] = {
     "gospa": Gospa,
     "ospa": Ospa,
     "calibration": Calibration,
+    "bound": BoundScore,
+    "linked": LinkedScore,
     "images": ImageScore,
 }
 """The families of metrics by their part of the JSON, each a class whose fields are metrics."""

@@ -267,10 +267,11 @@ def _bins(scored: Sequence[Scored], binned: Sequence[Bins]) -> str:
             rows = []
             for each in bins:
                 values = (each.flat_metric, each.displaced, each.missed, each.false, each.challenge.rmse_xy)
-                numbers = [(each.challenge.jaccard, ".1f"), *((value, ".2f") for value in values)]
+                shares = [(each.challenge.recall, ".3f"), (each.challenge.precision, ".3f")]
+                numbers = [*shares, (each.challenge.jaccard, ".1f"), *((value, ".2f") for value in values)]
                 cells = [("-" if value is None else format(value, form), value) for value, form in numbers]
                 rows.append([f"{each.low:g} to {each.high:g}", each.n_truth, each.n_pred, *cells])
-            header = [QUANTITIES[quantity], "truth", "found", "Jaccard [%]", *lengths]
+            header = [QUANTITIES[quantity], "truth", "found", "recall", "precision", "Jaccard [%]", *lengths]
             caption = f"{one.name} against {QUANTITIES[quantity]}, lengths in nm"
             shown_table = table(f"by-{quantity}", caption, header, rows)
             title = QUANTITIES[quantity]

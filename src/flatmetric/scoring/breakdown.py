@@ -17,11 +17,12 @@ from flatmetric.metrics.match_sums import MatchedRows, sum_matches
 from flatmetric.scoring.row_costs import NO_PARTNER
 from flatmetric.scoring.score import Score, plain_values
 
-Quantity = Literal["z", "photons", "density", "frame"]
+Quantity = Literal["z", "photons", "density", "neighbour", "frame"]
 QUANTITIES: dict[Quantity, str] = {
     "z": "z [nm]",
     "photons": "photons",
     "density": "true molecules in the frame",
+    "neighbour": "distance to the nearest other molecule [nm]",
     "frame": "frame",
 }
 Columns = dict[str, npt.NDArray[Any]]
@@ -189,11 +190,12 @@ class Bin:
 
 
 def score_in_bins(score: Score, quantity: Quantity, bins: int = 10) -> list[Bin]:
-    """Scores in bins of depth (nm), photons, density (true molecules in the frame) or frame number.
+    """Scores in bins of depth (nm), photons, density (true molecules in the frame), distance to the nearest other
+    molecule of the frame (nm), or frame number.
 
     A molecule goes into the bin of its own value, a matched detection into the bin of its molecule, any other detection
-    into the bin of its own value. Depth and frame bins have equal widths; photon and density bins hold about equal
-    numbers of molecules.
+    into the bin of its own value. Depth and frame bins have equal widths; the others hold about equal
+    numbers of molecules. Molecules that are alone in their frame go into the last bin of distances.
 
     Examples
     --------
@@ -239,10 +241,35 @@ def _quantities(score: Score, quantity: Quantity) -> tuple[FloatArray, FloatArra
             place = np.clip(np.searchsorted(frames, table.frame), 0, len(frames) - 1)
             sides.append(np.where(frames[place] == table.frame, counts[place], 0).astype(np.float64))
         return sides[0], sides[1]
+    if quantity == "neighbour":
+        return _neighbours(score)
     for table in (truth, pred):
         if getattr(table, quantity) is None:
             raise InputError(f"{table.provenance.file or 'a table'}: it has no {quantity} to bin by")
     return getattr(truth, quantity), getattr(pred, quantity)
+
+
+def _neighbours(score: Score) -> tuple[FloatArray, FloatArray]:
+    """The distance in nm from each row to the nearest other true row of its frame that counts."""
+    from scipy.spatial import cKDTree
+
+    matched = score.matched
+    kept = matched.kept_truth.points(matched.dim)
+    # Frames are a further axis, along which they are out of reach of each other.
+    apart = 4 * (1.0 + float(np.ptp(kept, axis=0).max()))
+    tree = cKDTree(np.column_stack([kept, apart * matched.kept_truth.frame]))
+    sides = []
+    for table in (matched.truth, matched.pred):
+        places = np.column_stack([table.points(matched.dim), apart * table.frame])
+        distance, _ = tree.query(places, k=2, distance_upper_bound=apart / 2)
+        itself = np.zeros(len(table), dtype=bool)
+        if table is matched.truth:
+            itself[matched.truth_kept] = True
+        sides.append(np.where(itself, distance[:, 1], distance[:, 0]))
+    finite = sides[0][np.isfinite(sides[0])]
+    if len(finite) == 0:
+        raise InputError("no frame has two molecules, so there is no distance between neighbours to bin by")
+    return np.minimum(sides[0], finite.max()), np.minimum(sides[1], finite.max())
 
 
 def _edges(values: FloatArray, quantity: Quantity, bins: int) -> FloatArray:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from flatmetric._arrays import FloatArray, IntArray
-from flatmetric._core import nearest
+from flatmetric._core import nearest, within
+from flatmetric.errors import InputError
 from flatmetric.matching.matched import Matched
 from flatmetric.matching.matcher import assign_frames
 from flatmetric.metrics.base import SUMMED, Settings, Sums
+from flatmetric.metrics.bound import Imaging, precision_bound
 from flatmetric.metrics.gospa import FramePairs, frame_pairs, frame_values
 from flatmetric.metrics.match_sums import MatchedRows, match_quantities, sum_matches
+from flatmetric.scoring.masses import AxisScale, Weights, left_over, masses
 from flatmetric.transport.result import FlatResult
-
-Weights = Literal["uniform", "photons"]
-AxisScale = tuple[float, ...] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,12 @@ class FrameSums:
 
 
 def frame_sums(
-    matched: Matched, flat: FlatResult | None, weights: Weights, axis_scale: AxisScale, settings: Settings
+    matched: Matched,
+    flat: FlatResult | None,
+    weights: Weights,
+    axis_scale: AxisScale,
+    settings: Settings,
+    imaging: Imaging | None = None,
 ) -> FrameSums:
     """Sum up what every frame adds, from the matched rows and the Flat Metric of the rows that count.
 
@@ -83,24 +88,72 @@ def frame_sums(
         own = np.divide(flat.frames.value, mass, out=np.zeros(len(frame)), where=heavy)
         by_frame |= {"mass": mass, "own_flat": own, "frames_with_mass": heavy}
         total |= {"mass": 1.0, "own_flat": own[heavy].sum()}
+        by_frame |= _merged_and_split(matched, flat, frame, weights, axis_scale)
         for part in ("displaced", "missed", "false", "lower_bound"):
             by_frame[part], total[part] = getattr(flat.frames, part), getattr(flat, part)
     by_frame |= _nearest(matched)
     pairs = _pairs(matched, flat, (frame, n_truth, n_pred), weights, axis_scale, settings)
     own_gospa, own_ospa = frame_values(pairs, p=settings.gospa_p, c=settings.gospa_c)
     by_frame |= {"pairs": pairs.pairs, "moved": pairs.moved, "own_gospa": own_gospa, "own_ospa": own_ospa}
-    rows = _matched_rows(matched)
+    rows = _matched_rows(matched, imaging)
     total |= sum_matches(rows)
     summed = {name: column.sum() for name, column in by_frame.items() if name not in total}
     return FrameSums(frame, Sums.from_columns(total | summed, settings), matched, rows, by_frame)
 
 
-def _matched_rows(matched: Matched) -> MatchedRows:
+def _merged_and_split(
+    matched: Matched, flat: FlatResult, frame: IntArray, weights: Weights, axis_scale: AxisScale
+) -> dict[str, FloatArray]:
+    """The parts of missed and false of each frame that lie within 2 lam of the other side: its points there must have
+    another partner, or the plan would pair them.
+    """
+    sides, threads = (matched.kept_truth, matched.kept_pred), matched.threads
+    given, each = masses(*sides, weights), 1 / len(sides[0])
+    points = [side.points(matched.dim, threads) for side in sides]
+    if axis_scale is not None:
+        points = [np.ascontiguousarray(one * np.asarray(axis_scale)) for one in points]
+    parts = {name: np.zeros(len(frame)) for name in ("merged", "split")}
+    for at, (name, rows) in enumerate((("merged", flat.pairs.truth), ("split", flat.pairs.pred))):
+        mass = given.get("pred_weights" if at else "truth_weights")
+        if mass is None:
+            alone = np.ones(len(sides[at]), dtype=bool)
+            alone[rows] = False
+            left = each * alone
+        else:
+            left = left_over(mass, np.bincount(rows, flat.pairs.mass, minlength=len(mass)).astype(np.float64))
+        some = np.flatnonzero(left)
+        if len(some):
+            numbers = sides[at].frame[some]
+            near = within(points[at][some], points[1 - at], numbers, sides[1 - at].frame, 2 * flat.lam, threads)
+            costs = flat.lam * left[some] * near
+            parts[name] += np.bincount(np.searchsorted(frame, numbers), costs, minlength=len(frame))
+    return parts
+
+
+def _matched_rows(matched: Matched, imaging: Imaging | None) -> MatchedRows:
     """The counted pairs, with the columns that the metrics need."""
     pairs = matched.counted
     of_truth, of_pred = (matched.truth.photons,), (matched.pred.photons, matched.pred.uncertainty)
     columns = [(column, pairs.truth) for column in of_truth] + [(column, pairs.pred) for column in of_pred]
-    return MatchedRows(matched.errors, *(None if column is None else column[rows] for column, rows in columns))
+    photons, found, claims = (None if column is None else column[rows] for column, rows in columns)
+    bounds = None if imaging is None else _bounds(matched, imaging)
+    return MatchedRows(matched.errors, photons, found, claims, bounds)
+
+
+def _bounds(matched: Matched, imaging: Imaging) -> FloatArray:
+    """The least lateral mean square error of each counted pair, nm^2."""
+    truth, rows = matched.truth, matched.counted.truth
+    if truth.photons is None:
+        raise InputError(f"{truth.provenance.file or 'truth'}: it has no photons, so there is no precision bound")
+    sigma: FloatArray | float = imaging.sigma
+    if truth.sigma is not None:
+        sigma = np.where(truth.sigma[rows] > 0, truth.sigma[rows], imaging.sigma)
+    elif imaging.focal_depth is not None and truth.z is not None:
+        sigma = imaging.sigma * np.hypot(1.0, truth.z[rows] / imaging.focal_depth)
+    background: FloatArray | float = imaging.background
+    if truth.background is not None:
+        background = np.where(truth.background[rows] >= 0, truth.background[rows], imaging.background)
+    return 2 * precision_bound(truth.photons[rows], imaging, sigma=sigma, background=background)
 
 
 def _frames(matched: Matched, flat: FlatResult | None) -> tuple[IntArray, IntArray, IntArray]:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray
-from flatmetric.errors import InputError
-from flatmetric.localizations import Localizations
 from flatmetric.matching.matched import Matched
-from flatmetric.scoring.frame_sums import Weights
+from flatmetric.scoring.masses import Weights, left_over, masses
 from flatmetric.transport.result import FlatResult
 
 NO_PARTNER = -1
-_ROUNDING = 1e-9  # relative to the mass: a smaller remainder is rounding error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,8 +58,8 @@ def row_costs(matched: Matched, flat: FlatResult | None, weights: Weights) -> Ro
     pred_partner, pred_distance = _partners(pairs.pred, pairs.truth, pairs.mass, pairs.distance, m)
     return RowCosts(
         displaced=_summed(pairs.truth, pairs.mass * pairs.distance, n),
-        missed=flat.lam * _left(truth_mass, moved),
-        false=flat.lam * _left(pred_mass, arrived),
+        missed=flat.lam * left_over(truth_mass, moved),
+        false=flat.lam * left_over(pred_mass, arrived),
         truth_mass=truth_mass,
         pred_mass=pred_mass,
         truth_partner=_whole_rows(truth_partner, matched.pred_kept),
@@ -73,41 +69,8 @@ def row_costs(matched: Matched, flat: FlatResult | None, weights: Weights) -> Ro
     )
 
 
-def masses(truth: Localizations, pred: Localizations, weights: Weights) -> dict[str, Any]:
-    """The weight arguments of `flat_metric`: none, or photons as fractions of all true photons.
-
-    Examples
-    --------
-    >>> t = Localizations(frame=[1, 1], x=[0.0, 1.0], y=[0.0, 0.0], photons=[100, 300])
-    >>> masses(t, t, "photons")["truth_weights"].tolist()
-    [0.25, 0.75]
-    """
-    if weights == "uniform":
-        return {}
-    true, pred_photons = _photon_mass(truth, "truth"), _photon_mass(pred, "pred")
-    if true.sum() <= 0:
-        raise InputError("the true photons add up to 0; use uniform weights")
-    return {"truth_weights": true / true.sum(), "pred_weights": pred_photons / true.sum()}
-
-
-def _photon_mass(table: Localizations, side: str) -> FloatArray:
-    name = table.provenance.file or side
-    if table.photons is None:
-        raise InputError(f"{name}: it has no photons to weigh by; use uniform weights")
-    if len(table) and table.photons.min() < 0:
-        raise InputError(
-            f"{name}: a row has {table.photons.min():g} photons, which can't be a weight; use uniform weights"
-        )
-    return table.photons
-
-
 def _summed(rows: IntArray, values: FloatArray, count: int) -> FloatArray:
     return np.bincount(rows, values, minlength=count).astype(np.float64, copy=False)
-
-
-def _left(mass: FloatArray, gone: FloatArray) -> FloatArray:
-    left = mass - gone
-    return np.where(left > _ROUNDING * mass, left, 0.0)
 
 
 def _partners(

@@ -17,16 +17,20 @@ from flatmetric.matching.matched import Matched, dimension, match_tables, select
 from flatmetric.matching.molecules import with_molecules
 from flatmetric.matching.protocol import Protocol
 from flatmetric.metrics.base import NO_TRUTH, Reasons, Settings, evaluate
+from flatmetric.metrics.bound import BoundScore, Imaging
 from flatmetric.metrics.calibration import Calibration
 from flatmetric.metrics.flat import FlatScore
 from flatmetric.metrics.gospa import Gospa, Ospa, check_order
 from flatmetric.metrics.images import ImageScore, image_score
 from flatmetric.metrics.jaccard_rmse import ChallengeScore
+from flatmetric.metrics.linked import LinkedScore
 from flatmetric.metrics.molecules import MoleculeScore, molecule_score
 from flatmetric.metrics.rmsmd import Rmsmd, rmsmd_whole_set
 from flatmetric.metrics.table import FAMILIES
-from flatmetric.scoring.frame_sums import AxisScale, FrameSums, Weights, frame_sums
-from flatmetric.scoring.row_costs import RowCosts, masses, row_costs
+from flatmetric.scoring.frame_sums import FrameSums, frame_sums
+from flatmetric.scoring.linking import Link, linked_score
+from flatmetric.scoring.masses import AxisScale, Weights, masses
+from flatmetric.scoring.row_costs import RowCosts, row_costs
 from flatmetric.transport.curve import FlatCurve, flat_curve
 from flatmetric.transport.flat_metric import flat_metric
 from flatmetric.transport.result import FlatResult
@@ -45,6 +49,8 @@ class ScoreOptions:
     alpha_z: float = 0.5
     gospa_p: float = 1.0
     gospa_c: float | None = None
+    bound: Imaging | None = None
+    link: Link | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.protocol, Protocol):
@@ -59,6 +65,10 @@ class ScoreOptions:
         check_order(self.gospa_p, self.cutoff)
         if self.weights not in ("uniform", "photons"):
             raise InputError(f"weights is {self.weights!r}; give uniform or photons")
+        for name, kind in (("bound", Imaging), ("link", Link)):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, kind):
+                raise InputError(f"{name} is {value!r:.60}; give {kind.__name__}(...)")
         if self.axis_scale is not None:
             try:
                 scale = tuple(float(factor) for factor in np.atleast_1d(self.axis_scale))
@@ -85,7 +95,11 @@ class ScoreOptions:
         """
         wobble = self.protocol.wobble
         table = None if wobble is None else [wobble.dx.tolist(), wobble.dy.tolist(), wobble.z.tolist()]
-        return self.keywords() | {"protocol": self.protocol.to_dict(), "wobble": table}
+        more = {name: None if given is None else plain_values(given) for name, given in self._records()}
+        return self.keywords() | {"protocol": self.protocol.to_dict(), "wobble": table} | more
+
+    def _records(self) -> tuple[tuple[str, Any], ...]:
+        return ("bound", self.bound), ("link", self.link)
 
 
 SCHEMA = "https://flatmetric.org/schema/score-1.json"
@@ -116,6 +130,8 @@ class Score:
     gospa: Gospa
     ospa: Ospa
     calibration: Calibration
+    bound: BoundScore | None
+    linked: LinkedScore | None
     images: ImageScore | None
     reasons: Reasons
     matched: Matched
@@ -140,7 +156,7 @@ class Score:
         return row_costs(self.matched, self.flat_result, self.weights)
 
     def get(self, key: str) -> float | None:
-        """The value of a metric by its key in the JSON.
+        """The value of a metric by its key in the JSON; None where it is undefined or was not asked for.
 
         Examples
         --------
@@ -149,7 +165,7 @@ class Score:
         100.0
         """
         part, name = key.split(".")
-        value: float | None = getattr(getattr(self, part), name)
+        value: float | None = getattr(getattr(self, part), name, None)
         return value
 
     def undefined(self) -> Reasons:
@@ -257,6 +273,8 @@ def score(
     alpha_z: float = 0.5,
     gospa_p: float = 1.0,
     gospa_c: float | None = None,
+    bound: Imaging | None = None,
+    link: Link | None = None,
     images: bool = False,
     threads: int | None = None,
 ) -> Score:
@@ -279,6 +297,10 @@ def score(
     gospa_p, gospa_c
         Order and cutoff (nm) of GOSPA and OSPA; the cutoff is 2 lam by default, for which GOSPA of order 1 divided by
         the number of true molecules equals the Flat Metric.
+    bound
+        How molecules were imaged: also compare the RMSE with the Cramer-Rao bound. Needs true photons.
+    link
+        Also link detections over frames into molecules, and compare these. Needs true ids.
     images
         Also compare rendered images: SNR and Fourier ring correlation. Needs the field of view in the protocol.
     threads
@@ -307,6 +329,8 @@ def score(
         alpha_z=alpha_z,
         gospa_p=gospa_p,
         gospa_c=gospa_c,
+        bound=bound,
+        link=link,
     )
     protocol, scale = options.protocol, options.axis_scale
     truth_table, pred_table = with_molecules(_table(truth, "truth")), _table(pred, "pred")
@@ -323,7 +347,7 @@ def score(
     flat = _flat_metric(matched, options.lam, weights, scale)
     photons_known = matched.truth.photons is not None and matched.pred.photons is not None
     settings = Settings(dim, options.alpha_xy, options.alpha_z, options.gospa_p, options.cutoff, photons_known)
-    sums = frame_sums(matched, flat, weights, scale, settings)
+    sums = frame_sums(matched, flat, weights, scale, settings, bound)
     kept = matched.kept_truth, matched.kept_pred
     results = {
         "flat_metric": evaluate(FlatScore, sums.total),
@@ -334,6 +358,10 @@ def score(
         "ospa": evaluate(Ospa, sums.total),
         "calibration": evaluate(Calibration, sums.total),
     }
+    if bound is not None:
+        results["bound"] = evaluate(BoundScore, sums.total)
+    if link is not None:
+        results["linked"] = linked_score(matched, link, options.lam)
     if images and protocol.fov is not None:
         # As in the challenge: within the border, but without the photon threshold.
         tables = select_rows(matched.truth, matched.truth_rows), select_rows(matched.pred, matched.pred_rows)
@@ -345,7 +373,7 @@ def score(
         weights=weights,
         axis_scale=scale,
         protocol=protocol,
-        **({"images": None} | parts),
+        **({"bound": None, "linked": None, "images": None} | parts),
         reasons={f"{part}.{name}": why for part, (_, reasons) in results.items() for name, why in reasons.items()},
         matched=matched,
         sums=sums,

@@ -11,7 +11,6 @@ from flatmetric._arrays import FloatArray
 from flatmetric.errors import InputError
 from flatmetric.metrics.base import NO_TRUTH, SUMMED, Sums, evaluate_many
 from flatmetric.metrics.table import METRICS
-from flatmetric.scoring.frame_sums import FrameSums
 from flatmetric.scoring.score import Score
 from flatmetric.statistics.sampling import (
     FRAME_ONLY,
@@ -93,7 +92,7 @@ def confidence(score: Score, certainty: Certainty | None = None) -> Intervals:
     settings = certainty or Certainty()
     check_molecules(score)
     sampling = sampling_of(score, settings.block)
-    values, slopes = metric_slopes(score.sums)
+    values, slopes = metric_slopes(score)
     blocks = variation_of_blocks(block_sums(sampling.frames, score.sums.table, sampling.block) @ slopes.T)
     if sampling.blocks < _FEWEST_BLOCKS:
         blocks = None
@@ -144,8 +143,8 @@ def remark_on(sampling: Sampling) -> str | None:
     return f"only {blocks}: the true share of intervals that hold may be below the stated one"
 
 
-def metric_slopes(sums: FrameSums) -> tuple[dict[str, float], FloatArray]:
-    """Metrics by key (NaN where undefined) and their (metrics, quantities) slopes by the sums over all frames.
+def metric_slopes(score: Score) -> tuple[dict[str, float], FloatArray]:
+    """The metrics of a score by key (NaN where undefined), and their (metrics, quantities) slopes by the total sums.
 
     What a set of frames or molecules adds to a metric is, to first order, its sums times these slopes.
 
@@ -153,14 +152,16 @@ def metric_slopes(sums: FrameSums) -> tuple[dict[str, float], FloatArray]:
     --------
     >>> from flatmetric.scoring.score import score
     >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
-    >>> values, slopes = metric_slopes(score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}).sums)
+    >>> values, slopes = metric_slopes(score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}))
     >>> values["challenge.recall"], round(float(slopes[list(values).index("challenge.recall"), SUMMED.index("tp")]), 9)
     (0.5, 0.5)
     """
+    sums = score.sums
+    asked = {key: metric for key, metric in METRICS.items() if getattr(score, key.split(".")[0]) is not None}
     total = np.array([[float(getattr(sums.total, name)) for name in SUMMED]])
     steps = _STEP * np.abs(sums.table).sum(axis=0)
     moved = np.vstack([total, total + np.diag(steps), total - np.diag(steps)])
-    found = evaluate_many(METRICS, Sums.from_table(moved, sums.total.settings))
+    found = evaluate_many(asked, Sums.from_table(moved, sums.total.settings))
     count = len(SUMMED)
     slopes = np.array([(values[1 : count + 1] - values[count + 1 :]) for values in found.values()])
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -25,7 +25,8 @@ _NEAR = 4.0  # times lam: a detection further from every molecule belongs to non
 
 _NEAREST = ("nearest_truth", "nearest_pred", "with_nearest_truth", "with_nearest_pred")
 _OWN = ("own_flat", "own_gospa", "own_ospa", "pairs", "moved")
-FRAME_ONLY = frozenset((*_NEAREST, *_OWN, "lower_bound", "frames", "frames_with_mass", "frames_without_truth"))
+_FRAMES = ("frames", "frames_with_mass", "frames_without_truth")
+FRAME_ONLY = frozenset((*_NEAREST, *_OWN, *_FRAMES, "merged", "split", "lower_bound"))
 """Sums that a frame adds as a whole, so that they can't be given to its molecules."""
 
 

@@ -1,0 +1,147 @@
+"""RMSE against the Cramer-Rao bound: how close a program comes to the best that photons and background allow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from flatmetric._arrays import FloatArray
+from flatmetric.errors import InputError
+from flatmetric.metrics.base import Reason, Sums, count, error, metric
+
+_FEW = Reason("no matched molecule has photons", lambda s: s.bounds == 0)
+_ratio = partial(metric, format=".3f", better="one", limits=(0.0, np.inf))
+_EXCESS = 2.0  # electron multiplication doubles the variance
+_NODES = np.geomspace(1e-6, 100.0, 97)  # of the background for each photon, in the square of the width of a spot
+_OFFSETS = np.linspace(0.0, 0.5, 6)  # places of a spot within its pixel, over which the information is averaged
+_REACH = 5.0  # standard deviations of a spot that are summed up
+_MOST_WIDTHS = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imaging:
+    """How molecules were imaged: what the precision bound needs besides their photons.
+
+    `pixel_size` and `sigma`, the width of a spot in focus, in nm; `background` in photons per pixel and frame; `em` for
+    an electron-multiplying camera; `quantum_efficiency` turns photons into electrons (1 where photons are counted as
+    detected). With `focal_depth` (nm) spots widen with depth z like a Gaussian beam. Where the truth has columns sigma
+    or background, these are used instead.
+
+    Examples
+    --------
+    >>> Imaging.parse({"pixel_size": 100, "sigma": 110, "background": 60, "em": 1}).em
+    True
+    """
+
+    pixel_size: float
+    sigma: float
+    background: float
+    em: bool = False
+    quantum_efficiency: float = 1.0
+    focal_depth: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, least, most in (("pixel_size", 1e-3, 1e6), ("sigma", 1e-3, 1e6), ("quantum_efficiency", 1e-3, 1.0)):
+            if not least <= getattr(self, name) <= most:
+                raise InputError(f"bound: {name} is {getattr(self, name):g}; give a number from {least:g} to {most:g}")
+        if not 0 <= self.background < 1e9:
+            raise InputError(f"bound: background is {self.background:g}; give photons per pixel from 0")
+        if self.focal_depth is not None and not 0 < self.focal_depth < 1e6:
+            raise InputError(f"bound: focal_depth is {self.focal_depth:g}; give a length in nm above 0")
+
+    @classmethod
+    def parse(cls, given: Mapping[str, float]) -> Imaging:
+        """Imaging from numbers by name."""
+        known = {"pixel_size", "sigma", "background", "em", "quantum_efficiency", "focal_depth"}
+        for name in given:
+            if name not in known:
+                raise InputError(f"bound has no {name!r}; it has {', '.join(sorted(known))}")
+        for name in ("pixel_size", "sigma", "background"):
+            if name not in given:
+                raise InputError(f"bound lacks {name}; give pixel_size, sigma and background")
+        values: dict[str, Any] = dict(given)
+        values["em"] = bool(values.get("em", False))
+        return cls(**values)
+
+
+def precision_bound(
+    photons: FloatArray, imaging: Imaging, *, sigma: FloatArray | float, background: FloatArray | float
+) -> FloatArray:
+    """The least variance along one axis, nm^2, that an unbiased estimate of a spot's place can have (Cramer-Rao).
+
+    For a pixel-integrated Gaussian of width `sigma` (nm) over a flat `background` (photons per pixel), by the Fisher
+    information of Poisson counts, averaged over places within a pixel. Infinite without photons.
+
+    Examples
+    --------
+    >>> fine = Imaging(pixel_size=10.0, sigma=100.0, background=0.0)
+    >>> float(precision_bound(np.array([400.0]), fine, sigma=100.0, background=0.0)[0].round(1))
+    25.0
+    """
+    electrons = np.maximum(photons, 0.0) * imaging.quantum_efficiency
+    widths = np.broadcast_to(np.asarray(sigma, dtype=np.float64) / imaging.pixel_size, electrons.shape)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        per_photon = background * imaging.quantum_efficiency / electrons
+    per_spot = per_photon * widths**2
+    place, table = _tables(widths)
+    found = np.empty(len(electrons))
+    for at, information in enumerate(table):
+        rows = place == at
+        nodes = np.log(np.clip(per_spot[rows], _NODES[0], _NODES[-1]))
+        found[rows] = np.exp(np.interp(nodes, np.log(_NODES), np.log(information)))
+        # Beyond the last node the information falls with the background.
+        found[rows] *= np.minimum(1.0, _NODES[-1] / np.maximum(per_spot[rows], _NODES[-1]))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = imaging.pixel_size**2 / (electrons * found)
+    variance *= _EXCESS if imaging.em else 1.0
+    return np.where(electrons > 0, variance, np.inf)
+
+
+def _tables(widths: FloatArray) -> tuple[np.ndarray[Any, Any], list[FloatArray]]:
+    """For each width (pixels) the number of its table, and tables of the information for each photon at `_NODES`."""
+    distinct, place = np.unique(widths, return_inverse=True)
+    if len(distinct) > _MOST_WIDTHS:
+        grid = np.geomspace(distinct[0], distinct[-1], _MOST_WIDTHS)
+        place = np.abs(np.log(widths)[:, None] - np.log(grid)).argmin(axis=1)
+        distinct = grid
+    return place.reshape(-1), [_information(float(width)) for width in distinct]
+
+
+def _information(width: float) -> FloatArray:
+    """Fisher information on a coordinate (pixels) for each photon, at the background nodes."""
+    from scipy.special import ndtr
+
+    reach = int(np.ceil(_REACH * width)) + 1
+    edges = np.arange(-reach, reach + 2) - 0.5
+    total = np.zeros(len(_NODES))
+    for x in _OFFSETS:
+        for y in _OFFSETS:
+            away, aside = (edges - x) / width, (edges - y) / width
+            density = np.exp(-(away**2) / 2) / (np.sqrt(2 * np.pi) * width)
+            share = np.outer(np.diff(ndtr(aside)), np.diff(ndtr(away)))
+            slope = np.outer(np.diff(ndtr(aside)), -np.diff(density))
+            total += (slope**2 / (share + _NODES[:, None, None] / width**2)).sum(axis=(1, 2))
+    return np.asarray(total / len(_OFFSETS) ** 2)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundScore:
+    """The lateral RMSE of matched molecules against the least that is possible, nm.
+
+    `rmse_xy` is the root mean square error of an estimate at the Cramer-Rao bound, `ratio` the program's RMSE over it:
+    1 for a perfect fit. `pairs` is the number of matched molecules with photons.
+    """
+
+    rmse_xy: float | None = error(
+        "Cramer-Rao bound of the RMSE lateral", lambda s: np.sqrt(s.bound_square / s.bounds), _FEW, better=None
+    )
+    ratio: float | None = _ratio("RMSE lateral / bound", lambda s: _over_bound(s), _FEW)
+    pairs: int = count("matched molecules with a bound", lambda s: s.bounds, shown=False)
+
+
+def _over_bound(s: Sums) -> FloatArray:
+    return np.sqrt(s.bounded_square / s.bound_square)
