@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from flatmetric.formats.read import read
     from flatmetric.localizations import Localizations, Provenance
     from flatmetric.matching.protocol import Protocol
+    from flatmetric.metrics.bound import Imaging
+    from flatmetric.scoring.linking import Link
     from flatmetric.scoring.score import Score, score
     from flatmetric.transport.curve import FlatCurve, flat_curve
     from flatmetric.transport.flat_metric import flat_metric
@@ -19,7 +21,9 @@ __all__ = [
     "FlatCurve",
     "FlatResult",
     "FrameParts",
+    "Imaging",
     "InputError",
+    "Link",
     "Localizations",
     "Pairs",
     "Protocol",
@@ -39,6 +43,8 @@ _MODULES = {
     "formats.read": ("read",),
     "localizations": ("Localizations", "Provenance"),
     "matching.protocol": ("Protocol",),
+    "metrics.bound": ("Imaging",),
+    "scoring.linking": ("Link",),
     "scoring.score": ("Score", "score"),
     "transport.curve": ("FlatCurve", "flat_curve"),
     "transport.flat_metric": ("flat_metric",),

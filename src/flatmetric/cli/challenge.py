@@ -51,6 +51,7 @@ class ChallengeFlags(Threads, Scoring):
     existing: Path | None = option(
         None, "Score this folder of truths and submissions; run nothing.", metavar="FOLDER", flag="from"
     )
+    replicates: int = option(1, "Structures of each data set; 3 or more give intervals for structures not seen.")
     time_limit: float = option(3600.0, "Time limit of each run, s.")
     seed: int = option(0, "The same seed gives the same data sets.")
 
@@ -70,9 +71,11 @@ def run(options: ChallengeFlags) -> None:
     check_outputs([options.out / name for name in (*figures, _PAGE, AGREEMENT, _RUNS)], [])
     runs: list[Run] = []
     if options.existing is not None:
-        if options.participants or options.programs or options.datasets or options.frames is not None:
+        own = (options.participants, options.programs, options.datasets, options.frames is not None)
+        if any(own) or options.replicates != 1:
             raise InputError(
-                "--from scores what is there; give it without --participant, --program, --dataset, --frames"
+                "--from scores what is there; "
+                "give it without --participant, --program, --dataset, --frames, --replicates"
             )
         submissions = find_submissions(options.existing)
     else:
@@ -131,7 +134,9 @@ def _datasets(options: ChallengeFlags, taken: set[str]) -> list[Dataset]:
         raise InputError("two data sets have the same name; name each once")
     for name in taken.intersection(names):
         raise InputError(f"a data set is called {name}, which is the name of an output; rename it")
-    return [dataset if options.frames is None else dataset.with_frames(options.frames) for dataset in datasets]
+    if options.frames is not None:
+        datasets = [dataset.with_frames(options.frames) for dataset in datasets]
+    return [one for dataset in datasets for one in dataset.replicates(options.replicates)]
 
 
 def _agreement_text(measured: Sequence[Agreement], ahead: Sequence[Advantage]) -> str:
@@ -142,6 +147,8 @@ def _agreement_text(measured: Sequence[Agreement], ahead: Sequence[Advantage]) -
             spearman = _with_interval(one.spearman, one.spearman_interval)
             pearson = _with_interval(one.pearson, one.pearson_interval)
             rows.append([one.dataset, one.metric, str(one.participants), *spearman, *pearson])
+    if len(rows) == 1:
+        return "too few programs to correlate metrics with efficiency"
     lines = ["correlation with efficiency", *aligned(rows, "<")]
     for lead in ahead:
         if lead.difference is not None:

@@ -35,7 +35,10 @@ def board_page(
     answer = f"Best of {len(board.overall)}: {board.overall[0].program}." if board.overall else _no_overall(board)
     paired, note = _paired(board, entries)
     pairs = compare_entries(paired)
-    sections = [("ranks-section", "Ranks", _ranks(board)), ("results", "All results", _results(board, entries))]
+    sections = [("ranks-section", "Ranks", _ranks(board))]
+    if board.kinds:
+        sections.append(("kinds", "Structures not seen", "".join(_kind(name, board) for name in board.kinds)))
+    sections += [("results", "All results", _results(board, entries))]
     sections += [("two", "Two programs", _two(paired) + note), ("scatter", "Metric against metric", _scatter(entries))]
     if failures:
         rows = [[dataset, program, reason] for (dataset, program), reason in failures.items()]
@@ -95,6 +98,25 @@ def _ranks(board: Leaderboard) -> str:
         shown = chart("ranks", "Rank of every program with its interval")
         return _places("ranks", caption, board.overall, board.level) + shown
     return "".join(_places("ranks", f"Ranks in {name}", places, board.level) for name, places in board.datasets.items())
+
+
+def _kind(name: str, board: Leaderboard) -> str:
+    kind = board.kinds[name]
+    level = f"{board.level:g} %"
+    rows = [
+        [
+            s.program,
+            (f"{s.rank:.4g}", s.rank),
+            f"{s.rank_interval[0]:.4g} to {s.rank_interval[1]:.4g}",
+            (f"{s.flat_metric:.2f}", s.flat_metric),
+            f"{s.flat_metric_interval[0]:.2f} to {s.flat_metric_interval[1]:.2f}",
+            f"{s.next_interval[0]:.2f} to {s.next_interval[1]:.2f}",
+        ]
+        for s in kind.standings
+    ]
+    caption = f"{name}: mean over {len(kind.datasets)} data sets, and what a structure not seen may bring"
+    header = ["program", "rank", level, "Flat Metric [nm]", level, "one more data set"]
+    return table(f"kind-{name}", caption, header, rows, sortable=True)
 
 
 def _places(name: str, caption: str, places: Sequence[Standing], level: float) -> str:

@@ -17,7 +17,7 @@ from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.plots import style
 from flatmetric.plots.metric_scatter import metric_scatter
 from flatmetric.statistics.entries import Entry
-from flatmetric.statistics.ranking import coefficient, family, interval_over_methods
+from flatmetric.statistics.ranking import coefficient, family, interval_over_methods, kind_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -228,9 +228,10 @@ def _note(agreement: Agreement) -> str:
 
 
 def _by_dataset(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
+    """The entries of each data set; replicates are pooled."""
     by_name: dict[str, list[Entry]] = {}
     for entry in entries:
-        by_name.setdefault(entry.dataset, []).append(entry)
+        by_name.setdefault(kind_of(entry.dataset), []).append(entry)
     return dict(sorted(by_name.items()))
 
 

@@ -100,6 +100,20 @@ class Dataset:
         """
         return dataclasses.replace(self, frames=frames)
 
+    def replicates(self, count: int) -> list[Dataset]:
+        """Data sets of this kind, each with a structure of its own: itself if there is one, else named -r1, -r2, ...
+
+        Examples
+        --------
+        >>> [dataset.name for dataset in named("MT3.N2.LD").replicates(2)]
+        ['MT3.N2.LD-r1', 'MT3.N2.LD-r2']
+        """
+        if not 1 <= count <= 1000:
+            raise InputError(f"replicates is {count}; give a whole number from 1 to 1000")
+        if count == 1:
+            return [self]
+        return [dataclasses.replace(self, name=f"{self.name}-r{number}") for number in range(1, count + 1)]
+
 
 # The photons and background of the three levels are our choice: the challenge gives no numbers for them. N1 is the
 # level that the challenge's own precision bound is computed for (5000 photons, background 109); N3 is the hardest.
