@@ -12,17 +12,34 @@ from flatmetric.localizations import Localizations
 from flatmetric.simulation.blinking import molecules_needed, on_fractions, stays_on
 from flatmetric.simulation.datasets import Dataset
 from flatmetric.simulation.optics import spots
-from flatmetric.simulation.structures import STRUCTURES, label
+from flatmetric.simulation.structures import STRUCTURES, Tubes, label
 
 _MOST_STAYS = 50_000_000
 _DIMMEST = 1.0  # rows with fewer photons than this are dropped
 _TRUTH, _IMAGES = 0, 1  # random streams of their own
 
 
-def molecules(dataset: Dataset, seed: int) -> Localizations:
+def structure(dataset: Dataset, seed: int) -> Tubes:
+    """The structure of a data set.
+
+    Examples
+    --------
+    >>> from flatmetric.simulation.datasets import named
+    >>> structure(named("MT3.N2.LD"), seed=1).radius
+    12.5
+    """
+    return _structure(dataset, np.random.default_rng([seed, _TRUTH]))
+
+
+def _structure(dataset: Dataset, rng: np.random.Generator) -> Tubes:
+    return STRUCTURES[dataset.structure](dataset.width, dataset.depth, rng)
+
+
+def molecules(dataset: Dataset, seed: int, tubes: Tubes | None = None) -> Localizations:
     """The truth: a row for each molecule and frame in which it shines, with its id (from 1) and its photons.
 
-    The density of shining molecules is that of the square field; labels outside it are dropped.
+    The density of shining molecules is that of the square field; labels outside it are dropped. With `tubes`, of
+    `structure`, the molecules sit on these: the same structure with new blinking.
 
     Examples
     --------
@@ -32,7 +49,8 @@ def molecules(dataset: Dataset, seed: int) -> Localizations:
     (True, True)
     """
     rng = np.random.default_rng([seed, _TRUTH])
-    tubes = STRUCTURES[dataset.structure](dataset.width, dataset.depth, rng)
+    drawn = _structure(dataset, rng)
+    tubes = drawn if tubes is None else tubes
     expected, begin = molecules_needed(dataset.per_frame, dataset.frames, dataset.photophysics)
     if expected * dataset.photophysics.blinks > _MOST_STAYS:
         raise InputError(

@@ -1,0 +1,145 @@
+"""How often the verdicts hold: coverage, errors, power and ranks, held against their bars and written into docs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flatmetric._files import write_text
+from flatmetric._validation import thread_count
+from proofs import movies, worlds
+
+ROOT = Path(__file__).parent.parent
+RESULTS = Path(__file__).parent / "results.json"
+PAGE = ROOT / "docs" / "certainty.md"
+BEGINS, ENDS = "<!-- the tables of the last `make prove` -->", "<!-- end of the tables -->"
+_TRIALS = 220  # the standard error of a share of 95 % is 1.5 points
+_MARGIN = 3  # standard errors that chance may take a share beyond its bar
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table: what was tried, how often, the measured shares by name, and the bar of each."""
+
+    table: str
+    what: str
+    trials: int
+    shares: dict[str, float]
+    low: float
+    high: float
+    note: str = ""
+
+    @property
+    def missed(self) -> list[str]:
+        """The names of the shares that miss their bar by more than chance explains."""
+        slack = _MARGIN * (0.05 * 0.95 / self.trials) ** 0.5
+        return [name for name, share in self.shares.items() if not self.low - slack <= share <= self.high + slack]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m proofs", description=__doc__)
+    parser.add_argument("--short", action="store_true", help="leave out the movies of 2000 frames")
+    options = parser.parse_args()
+    before = _stored()
+    rows: list[Row] = []
+    with ProcessPoolExecutor(thread_count(None)) as pool:
+
+        def each(function: Callable[[Any], Any], work: Iterable[Any]) -> list[Any]:
+            return list(pool.map(function, work, chunksize=4))
+
+        for found in _proofs(each, marathon=not options.short):
+            print(f"{found.table}: {found.what}: {_shown(found)}", flush=True)
+            rows.append(found)
+    if options.short:
+        done = {(row.table, row.what) for row in rows}
+        rows += [row for row in before if (row.table, row.what) not in done]
+    write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n", RESULTS)
+    text = PAGE.read_text(encoding="utf-8")
+    begin, end = text.index(BEGINS) + len(BEGINS), text.index(ENDS)
+    write_text(f"{text[:begin]}\n{tables(rows)}\n{text[end:]}", PAGE)
+    failed = [f"{row.what}: {', '.join(row.missed)}" for row in rows if row.missed]
+    for line in failed:
+        print(f"MISSED {line}")
+    sys.exit(1 if failed else 0)
+
+
+def _stored() -> list[Row]:
+    return [Row(**row) for row in json.loads(RESULTS.read_text(encoding="utf-8"))] if RESULTS.exists() else []
+
+
+def _proofs(each: Callable[[Any, Any], list[Any]], *, marathon: bool) -> Iterable[Row]:
+    names = ("Flat Metric", "Jaccard", "RMSE", "efficiency", "difference")
+    for name, scenario in (movies.SCENARIOS | (movies.MARATHON if marathon else {})).items():
+        trials = each(movies.trial, [(name, seed) for seed in range(_TRIALS)])
+        values, spans = np.array([t.values for t in trials]), np.array([t.spans for t in trials])
+        # The mean over all movies of the structure stands for the true value; its error is a fifteenth of one movie's.
+        true = values.mean(axis=0)
+        covered = ((spans[:, :, 0] <= true) & (true <= spans[:, :, 1])).mean(axis=0)
+        blocks = int(np.median([t.blocks for t in trials]))
+        note = f"{blocks} block{'' if blocks == 1 else 's'}, by {trials[0].unit}"
+        shares = dict(zip(names, covered.tolist(), strict=True))
+        yield Row("Coverage", scenario.title, len(trials), shares, scenario.low, scenario.high, note)
+    values = np.array(each(movies.structure_trial, range(10_000, 10_240)))
+    for count in (8, 16):
+        shares = {"Flat Metric": worlds.replicate_coverage(values, count)}
+        yield Row("New structures", f"{count} replicates", 2000, shares, 0.92, 1.0, "high density, 60 frames each")
+    for what, work in worlds.FAMILIES.items():
+        wrong = each(worlds.any_equal_told, [(what, seed) for seed in range(work.trials)])
+        yield Row("Equal programs told apart", what, len(wrong), {"error": float(np.mean(wrong))}, 0.0, 0.05)
+    held = each(worlds.ranks_hold, range(400))
+    shares = {"all true ranks in their sets": float(np.mean(held))}
+    yield Row("Ranks", "10 programs, neighbours one standard error apart", len(held), shares, 0.94, 1.0)
+    for frames in (200, 500, 2000):
+        told = each(worlds.told_apart, [(frames, step, seed) for step in range(worlds.STEPS) for seed in range(40)])
+        smallest = worlds.half_told(frames, told)
+        yield Row("Power", f"{frames} frames", len(told), {"nm": smallest}, 0.0, np.inf)
+
+
+def _shown(row: Row) -> str:
+    if row.table == "Power":
+        return f"{row.shares['nm']:.1f} nm"
+    return ", ".join(f"{name} {100 * share:.1f} %" for name, share in row.shares.items()) + (
+        f" ({row.note})" if row.note else ""
+    )
+
+
+def tables(rows: Sequence[Row]) -> str:
+    """The tables in Markdown."""
+    lines: list[str] = []
+    for table in dict.fromkeys(row.table for row in rows):
+        here = [row for row in rows if row.table == table]
+        names = list(here[0].shares)
+        if table == "Power":
+            lines += [
+                "### Power",
+                "",
+                "| two programs, blinking molecules | told apart in half of the cases |",
+                "|---|---|",
+            ]
+            lines += [f"| {row.what} | {row.shares['nm']:.1f} nm |" for row in here]
+        else:
+            lines += [f"### {table}", "", "| | " + " | ".join(f"{name} [%]" for name in names) + " | trials | bar | |"]
+            lines.append("|---" * (len(names) + 4) + "|")
+            for row in here:
+                shares = " | ".join(f"{100 * row.shares[name]:.1f}" for name in names)
+                lines.append(f"| {row.what} | {shares} | {row.trials} | {_bar(row)} | {row.note} |")
+        lines.append("")
+    return "\n".join(lines).rstrip()
+
+
+def _bar(row: Row) -> str:
+    if row.low > 0 and row.high < 1:
+        return f"{100 * row.low:.0f} to {100 * row.high:.0f}"
+    return f"at least {100 * row.low:.0f}" if row.low > 0 else f"at most {100 * row.high:.0f}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""Movies of one structure with new blinking and noise, localized and scored, to see whether intervals cover."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import flatmetric as fm
+from flatmetric._arrays import FloatArray
+from flatmetric.localizers.baseline import DEFAULTS, localize
+from flatmetric.simulation.blinking import Photophysics
+from flatmetric.simulation.datasets import Dataset, named
+from flatmetric.simulation.movie import molecules, structure
+from flatmetric.simulation.optics import spots
+from flatmetric.statistics.comparison import pairs_of
+from flatmetric.statistics.entries import entry_of, vary_together
+from flatmetric.statistics.intervals import Certainty, confidence
+
+METRICS = ("flat_metric.value", "challenge.jaccard", "challenge.rmse_xy", "challenge.efficiency")
+STRUCTURE_SEED = 777
+_STRICT = 900.0  # photons: the second program keeps only brighter spots
+_AT_ONCE = 50  # frames
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A kind of movie, and the bar of its coverage."""
+
+    title: str
+    dataset: Dataset
+    low: float = 0.93
+    high: float = 0.97
+
+
+_LONG = dataclasses.replace(named("MT3.N2.LD"), photophysics=Photophysics(on_time=20.0, dark_time=20.0, blinks=3.0))
+SCENARIOS = {
+    "low-500": Scenario("low density, 500 frames", named("MT3.N2.LD").with_frames(500)),
+    "high-300": Scenario("high density, 300 frames", named("MT4.N2.HD").with_frames(300)),
+    "sparse-1000": Scenario(
+        "density 0.03, 1000 frames", dataclasses.replace(named("MT3.N2.LD").with_frames(1000), density=0.03)
+    ),
+    "long-500": Scenario("on for 20 frames, 500 frames", _LONG.with_frames(500)),
+    "low-100": Scenario("low density, 100 frames", named("MT3.N2.LD").with_frames(100), 0.90, 1.0),
+    "high-100": Scenario("high density, 100 frames", named("MT4.N2.HD").with_frames(100), 0.90, 1.0),
+    "reticulum-300": Scenario("another structure, dim, 300 frames", named("ER1.N3.LD").with_frames(300)),
+}
+MARATHON = {
+    "low-2000": Scenario("low density, 2000 frames", named("MT3.N2.LD").with_frames(2000)),
+    "long-2000": Scenario("on for 20 frames, 2000 frames", _LONG.with_frames(2000)),
+}
+
+
+def movie(
+    dataset: Dataset, seed: int, structure_seed: int | None = None
+) -> tuple[fm.Localizations, list[dict[str, Any]]]:
+    """The truth of a movie and what two programs find in its images: all fitted spots, and the bright ones of them.
+
+    Noise has the mean and the variance of the camera; normal numbers are quicker to draw than its own.
+    """
+    tubes = None if structure_seed is None else structure(dataset, structure_seed)
+    truth = molecules(dataset, seed, tubes)
+    assert truth.z is not None and truth.photons is not None
+    order = np.argsort(truth.frame, kind="stable")
+    xyz, photons = truth.points(3)[order], truth.photons[order]
+    starts = np.searchsorted(truth.frame[order], np.arange(1, dataset.frames + 2))
+    rng, camera = np.random.default_rng([seed, 9]), dataset.camera
+    columns = []
+    for first in range(0, dataset.frames, _AT_ONCE):
+        frames = range(first, min(first + _AT_ONCE, dataset.frames))
+        light = np.stack(
+            [_light(xyz[starts[f] : starts[f + 1]], photons[starts[f] : starts[f + 1]], dataset) for f in frames]
+        )
+        counts = camera.mean(light) + np.sqrt(camera.variance(light)) * rng.standard_normal(light.shape)
+        found = localize((counts - camera.offset) * camera.photons_per_count, DEFAULTS)
+        columns.append((found.image + first + 1, found.x, found.y, found.photons))
+    frame, x, y, bright = (np.concatenate(column) for column in zip(*columns, strict=True))
+    both = [np.ones(len(frame), dtype=bool), bright > _STRICT]
+    size = dataset.pixel_size
+    return truth, [{"frame": frame[k], "x": (x[k] + 0.5) * size, "y": (y[k] + 0.5) * size} for k in both]
+
+
+def _light(xyz: FloatArray, photons: FloatArray, dataset: Dataset) -> FloatArray:
+    return dataset.background + spots(
+        xyz, photons, dataset.optics, pixels=dataset.pixels, pixel_size=dataset.pixel_size
+    )
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Values of the first program and the difference of the two, with their intervals; NaN ends where there is none."""
+
+    values: FloatArray
+    spans: FloatArray
+    blocks: int
+    unit: str
+
+
+def trial(work: tuple[str, int]) -> Trial:
+    """One movie of a scenario."""
+    name, seed = work
+    scenario = (SCENARIOS | MARATHON)[name]
+    truth, results = movie(scenario.dataset, seed, STRUCTURE_SEED)
+    protocol = fm.Protocol(dim=2)
+    scores = [fm.score(truth, result, protocol=protocol, threads=1) for result in results]
+    intervals = confidence(scores[0])
+    settings = Certainty(resamples=200)
+    joint = vary_together([entry_of("", str(k), score) for k, score in enumerate(scores)], settings)
+    pair = pairs_of(["0", "1"], joint, settings)[0][0]
+    values = [*(scores[0].get(key) for key in METRICS), pair.difference]
+    spans = [*(intervals.intervals[key] for key in METRICS), pair.ci]
+    ends = [(np.nan, np.nan) if span is None else span for span in spans]
+    return Trial(np.array(values, dtype=np.float64), np.array(ends), intervals.blocks, intervals.unit)
+
+
+def structure_trial(seed: int) -> float:
+    """The Flat Metric on a structure of its own."""
+    truth, results = movie(named("MT4.N2.HD").with_frames(60), seed)
+    value = fm.score(truth, results[0], protocol=fm.Protocol(dim=2), threads=1).flat_metric.value
+    assert value is not None
+    return value
