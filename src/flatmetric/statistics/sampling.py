@@ -20,6 +20,7 @@ ENOUGH_BLOCKS = 10
 _SPAN_SHARE = 0.95  # of the molecules: a block is at least as long as they live
 _MEMORIES = 5  # a block is this many times as long as frames remember each other, where molecules are not known
 _FEWEST_BLOCKS = 6  # where only the autocorrelation tells: with fewer, a variance means nothing
+_STAYS = 2  # a stretch is this many times as long as a molecule stays on
 _FEWEST_STRETCHES = 8
 _NEAR = 4.0  # times lam: a detection further from every molecule belongs to none
 
@@ -34,8 +35,8 @@ FRAME_ONLY = frozenset((*_NEAREST, *_OWN, *_FRAMES, "merged", "split", "lower_bo
 class Cells:
     """The molecules of a truth, their time cut into short stretches: each row is one molecule in one stretch.
 
-    `molecule` and `stretch` count from 0, `truths` is the number of true rows in the cell. A stretch is about as long
-    as a molecule stays on, the time for which neighbours disturb each other.
+    `molecule` and `stretch` count from 0, `truths` is the number of true rows in the cell. A stretch is a little
+    longer than a molecule stays on, the time for which neighbours disturb each other.
     """
 
     molecule: IntArray
@@ -122,7 +123,7 @@ def sampling_of(score: Score, block: int | None = None) -> Sampling:
     frame = score.matched.kept_truth.frame
     span, stay = _life(frame, molecule)
     length = int(frame.max()) - int(frame.min()) + 1
-    stretches = max(1, length // max(1, min(stay, length // _FEWEST_STRETCHES)))
+    stretches = max(1, length // max(1, min(_STAYS * stay, length // _FEWEST_STRETCHES)))
     stretch = _stretch(frame, frame, stretches)
     key, row_cell = np.unique(molecule * stretches + stretch, return_inverse=True)
     row_cell = row_cell.reshape(-1)
