@@ -249,3 +249,23 @@ def test_names_with_dollars_and_odd_bytes_can_be_drawn(done: Path, tmp_path: Pat
     out = run("challenge", "run", "--from", tmp_path / "in", "--out", tmp_path / "out")
     assert out.returncode == 0, out.stderr
     assert (tmp_path / "out" / "fig4.png").exists()
+
+
+def test_replicates_give_intervals_for_structures_not_seen(tmp_path: Path) -> None:
+    words = ("--dataset", "ER1.N3.LD", "--frames", "6", "--replicates", "3")
+    out = run("challenge", "run", "--out", tmp_path, *words, *THREE)
+    assert out.returncode == 0, out.stderr
+    content = json.loads((tmp_path / "leaderboard" / "leaderboard.json").read_text())
+    assert set(content["datasets"]) == {f"ER1.N3.LD-r{k}" for k in (1, 2, 3)}
+    stacks = [(tmp_path / name / "activations.csv").read_bytes() for name in content["datasets"]]
+    assert len(set(stacks)) == 3  # each has a structure of its own
+    kind = content["kinds"]["ER1.N3.LD"]
+    for standing in kind["standings"]:
+        own = [s["flat_metric"] for d in content["datasets"].values() for s in d if s["program"] == standing["program"]]
+        assert standing["flat_metric"] == pytest.approx(np.mean(own))
+        inner, outer = standing["flat_metric_interval"], standing["next_interval"]
+        assert outer[0] <= inner[0] <= standing["flat_metric"] <= inner[1] <= outer[1]
+    assert "ER1.N3.LD: new structures, from 3 data sets" in out.stdout
+    assert "Structures not seen" in (tmp_path / "challenge.html").read_text()
+    wrong = run("challenge", "run", "--out", tmp_path / "none", "--replicates", "0")
+    assert wrong.returncode == 2 and "--replicates is 0" in wrong.stderr

@@ -204,3 +204,49 @@ def test_full_disk_is_one_sentence(files: tuple[Path, Path]) -> None:
     command = f"'{sys.executable}' -m flatmetric score '{files[0]}' '{files[1]}' --json - > /dev/full"
     out = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert out.returncode == 2 and "can't write the output" in out.stderr and "Traceback" not in out.stderr
+
+
+def test_bound_links_and_neighbours(tmp_path: Path) -> None:
+    paths = tmp_path / "truth.csv", tmp_path / "result.csv"
+    for table, path in zip(scene(frames=12, per_frame=30), paths, strict=True):
+        table.to_pandas().to_csv(path, index=False)
+    bound = "pixel_size=100,sigma=120,background=20,em=1"
+    words = ("--bound", bound, "--link", "60,1", "--by", "neighbour", "--bins", "4", "--ci", "95")
+    content = scored(*paths, *words)
+    with pytest.warns(fm.ReadWarning):
+        truth, pred = fm.read(paths[0]), fm.read(paths[1])
+    imaging = fm.Imaging(pixel_size=100, sigma=120, background=20, em=True)
+    alone = fm.score(truth, pred, bound=imaging, link=fm.Link(60, 1)).to_dict()
+    assert content["bound"] == alone["bound"] and content["linked"] == alone["linked"]
+    assert content["bound"]["ratio"] > 1 and content["linked"]["molecules"] == len(set(truth.id.tolist()))  # type: ignore[union-attr]
+    assert content["by"]["quantity"] == "neighbour" and len(content["by"]["bins"]) == 4
+    assert content["ci"]["unit"] in ("blocks", "molecules") and "bound.ratio" in content["ci"]["intervals"]
+    printed = run("score", *paths, *words).stdout
+    for part in ("Cramer-Rao bound", "linked     ", "nearest other molecule [nm]", "for this structure, from", "of it"):
+        assert part in printed, part
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--link", "60"), "--link is '60'"),
+        (("--link", "60,0.5"), "--link is '60,0.5'"),
+        (("--link", "-1,0"), "radius is -1"),
+        (("--bound", "pixel_size=100"), "bound lacks sigma"),
+        (("--bound", "pixel_size=a,sigma=1,background=1"), "pixel_size is 'a'"),
+        (("--bound", "pixel_size=100,sigma=120,background=1,gain=3"), "bound has no 'gain'"),
+        (("--by", "colour"), "can't be binned by 'colour'"),
+    ],
+)
+def test_wrong_measures_are_one_sentence(files: tuple[Path, Path], words: tuple[str, ...], sentence: str) -> None:
+    out = run("score", *files, *words)
+    assert out.returncode == 2 and sentence in out.stderr and "Traceback" not in out.stderr, out.stderr
+
+
+def test_molecules_by_place_are_said_in_the_json(tmp_path: Path) -> None:
+    truth = tmp_path / "activations.csv"
+    lines = ["1,1,500,500,0,900", "2,2,500,500,0,900", "3,2,900,500,0,900"]
+    truth.write_text("\n".join(["Ground-truth,frame,xnano,ynano,znano,intensity", *lines]) + "\n")
+    content = scored(truth, truth)
+    assert content["molecules"]["tp"] == 2
+    assert any("one molecule" in step for step in content["inputs"]["truth"]["conversions"])
