@@ -341,7 +341,7 @@ NB_MODULE(_core, m) {
           nb::arg("lateral"), nb::arg("axial"), nb::arg("greedy"), nb::arg("power"), nb::arg("price"), nb::arg("threads"),
           "One-to-one matching within every frame.");
     m.def("within", &within, nb::arg("points"), nb::arg("others"), nb::arg("frame"), nb::arg("other_frame"), nb::arg("reach"), nb::arg("threads"),
-          "For each point: 1 if another one lies in its frame within reach, else 0.");
+          "For each point: 1 if one of `others` lies in its frame within reach (included), else 0.");
     m.def("nearest", &nearest, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_frame").none(), nb::arg("pred_frame").none(),
           nb::arg("threads"), "Distances to the nearest point of the other side, summed over every frame.");
     m.def("table_of", &table_of, nb::arg("columns"), nb::arg("threads"), "Columns side by side as one table, row by row.");

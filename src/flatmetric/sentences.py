@@ -57,7 +57,8 @@ def intervals_title(intervals: Intervals) -> str:
     """
     count = intervals.blocks
     blocks = f"{count} independent block{'' if count == 1 else 's'} of {intervals.block} frames"
-    return f"{intervals.level:g} % intervals for this structure, from {blocks}"
+    units = "molecules, as there are only" if intervals.unit == "molecules" else ""
+    return f"{intervals.level:g} % intervals for this structure, from {units} {blocks}".replace("  ", " ")
 
 
 def finding_sentence(finding: Finding) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -137,3 +139,54 @@ def test_programs_that_can_not_be_compared() -> None:
     for other, sentence in ((fewer, "not scored on the same true molecules"), (flat, "some have none; give dim=2")):
         with pytest.raises(fm.InputError, match=sentence):
             compare_scores({"a": score, "b": other})
+
+
+def test_copies_of_a_program_change_no_verdict() -> None:
+    """The difference of equal programs is rounding, whose own error must not blow up the largest of all pairs."""
+    for seed in range(4):
+        truth, (good, poor) = blinking(seed, 150, per_frame=3, programs=2, errors=(20.0, 60.0))
+        once = [entry_of("d", name, fm.score(truth, one)) for name, one in (("good", good), ("poor", poor))]
+        copies = [dataclasses.replace(entry, program=f"{entry.program}{k}") for entry in once for k in range(3)]
+        alone = compare_entries(once)["d"][0]
+        pairs = {(pair.a, pair.b): pair for pair in compare_entries(copies)["d"]}
+        assert alone.told and pairs["good0", "poor0"].told
+        same = pairs["good0", "good1"]
+        assert not same.told and same.p_adjusted == 1 and same.ci_all == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(("blocks", "level"), [(3, 95.0), (5, 95.0), (8, 90.0), (30, 99.0)])
+def test_intervals_of_all_pairs_hold_together_and_agree_with_the_tests(blocks: int, level: float) -> None:
+    held, trials = 0, 300
+    for seed in range(trials):
+        rng = np.random.default_rng(seed)
+        added = rng.normal([0.0, 0.0, 0.3, 0.6], 0.2, (blocks, 4))
+        settings = {"level": level, "draws": 400, "rng": rng}
+        found = compare_all(added.sum(axis=0), variation_of_blocks(added), added, **settings)  # type: ignore[arg-type]
+        true = blocks * (np.array([0.0, 0.0, 0.3, 0.6])[found.first] - np.array([0.0, 0.0, 0.3, 0.6])[found.second])
+        held += bool(((found.low_all <= true) & (true <= found.high_all)).all())
+        told = found.p_adjusted < 1 - level / 100
+        assert ((found.low_all <= 0) & (found.high_all >= 0))[~told].all()
+        assert ((found.low_all >= 0) | (found.high_all <= 0))[told].all()
+        wider = (found.low_all <= found.low) & (found.high <= found.high_all)
+        assert wider[~told].all()
+    share = level / 100
+    assert held / trials >= share - 3 * (share * (1 - share) / trials) ** 0.5
+
+
+def test_scores_by_different_rules_are_not_compared() -> None:
+    truth, pred = scene()
+    other = fm.Localizations.from_table({"frame": truth.frame, "x": truth.x + 3000, "y": truth.y, "z": truth.z})
+    for wrong, words in (
+        (fm.score(other, pred), "not scored on the same true"),
+        (fm.score(truth, pred, lam=40), "lam"),
+    ):
+        with pytest.raises(fm.InputError, match=words):
+            compare_scores({"a": fm.score(truth, pred), "b": wrong})
+    with pytest.raises(fm.InputError, match="nothing to compare"):
+        compare_scores({})
+
+
+def test_a_comparison_says_what_its_pairs_rest_on() -> None:
+    truth, (good, poor) = blinking(1, 80, programs=2)
+    content = compare_scores({"a": fm.score(truth, good), "b": fm.score(truth, poor)}).to_dict()
+    assert content["blocks"] == 80 // content["block"] and content["unit"] == "molecules"

@@ -115,8 +115,8 @@ def _correlation_in_markdown(correlation: Correlation | None) -> str:
 
 def _kind_in_markdown(name: str, kind: Kind, level: float) -> list[str]:
     lines = [f"## {name}: new structures, from {len(kind.datasets)} data sets", ""]
-    lines += [f"| rank | {level:g} % | program | Flat Metric [nm] | {level:g} % | one more data set |"]
-    lines += ["|---|---|---|---|---|---|"]
+    header = ("rank", f"possible ranks ({level:g} %)", "program", "Flat Metric [nm]", f"{level:g} % interval")
+    lines += [f"| {' | '.join(header)} | one more data set |", "|---|---|---|---|---|---|"]
     for s in kind.standings:
         spans = [f"{low:.2f} to {high:.2f}" for low, high in (s.flat_metric_interval, s.next_interval)]
         ranks = f"{s.rank_interval[0]:.4g} to {s.rank_interval[1]:.4g}"
@@ -129,7 +129,7 @@ def _ranks_in_markdown(title: str, standings: Sequence[Standing], level: float) 
     lines = [
         f"## {title}",
         "",
-        f"| rank | {level:g} % | program | Flat Metric [nm] | {level:g} % |",
+        f"| rank | possible ranks ({level:g} %) | program | Flat Metric [nm] | {level:g} % interval |",
         "|---|---|---|---|---|",
     ]
     for s in standings:

@@ -178,7 +178,7 @@ class Certainty(Group):
     ci: float | None = option(None, "Confidence intervals at this level, e.g. 95.", metavar="PERCENT")
     resamples: int = option(10000, "Draws behind p-values that hold for all pairs.")
     seed: int = option(0, "Seed of these draws.")
-    block: int | None = option(None, "Frames after which nothing is remembered; default from the data.")
+    block: int | None = option(None, "Length of an independent block in frames; default from the data.")
 
     def certainty(self) -> Settings:
         """How sure to be."""

@@ -40,7 +40,7 @@ _MOLECULES = (
     "RMSE {molecules.rmse_xy} nm  seen in {molecules.detection_ratio} of their frames"
 )
 _OTHERS = (
-    "  RMSMD      per frame {rmsmd.per_frame} nm (without {rmsmd.alone} points that had nobody in their frame)  "
+    "  RMSMD      per frame {rmsmd.per_frame} nm (without {rmsmd.alone} points with nobody to compare in their frame)  "
     "whole set {rmsmd.whole_set} nm",
     "  GOSPA      {gospa.value} nm (p {gospa.p}, c {gospa.c} nm)   OSPA {ospa.value} nm   "
     "photons r {challenge.photon_correlation}",
@@ -50,7 +50,7 @@ _CALIBRATION = (
 )
 _BOUND = "  bound      RMSE lateral / Cramer-Rao bound {bound.ratio} (1 is perfect; the bound is {bound.rmse_xy} nm)"
 _LINKED = (
-    "  linked     {linked.linked} molecules of {linked.molecules}, {linked.counting_error} %   "
+    "  linked     {linked.linked} molecules for {linked.molecules} true ones, counting error {linked.counting_error} % "
     "Flat Metric {linked.flat_metric} nm  RMSE {linked.rmse_xy} nm"
 )
 _IMAGES = "  images     SNR {images.snr_xy} dB  FRC {images.frc_xy} nm (xy)"
@@ -157,9 +157,11 @@ def error_budget(
         share = part / value if value > 0 else 0.0
         bar = "#" * round(_BAR_WIDTH * share)
         lines.append(f"  {name:<9}  {part:>{width}.2f} nm  {100 * share:3.0f} %  {bar}".rstrip())
-        within, of_it = {"missed": ("merged", merged), "false": ("split", split)}.get(name, ("", 0.0))
-        if of_it > 0:
-            lines.append(f"    {within:<7}  {of_it:>{width}.2f} nm  {100 * of_it / value:3.0f} %  of it")
+        category, part_of = {"missed": ("merged", merged), "false": ("split", split)}.get(name, ("", 0.0))
+        if part_of > 0:
+            lines.append(
+                f"    {category:<7}  {part_of:>{width}.2f} nm  {100 * part_of / value:3.0f} %  (part of {name})"
+            )
     return "\n".join([*lines, budget_sentence(value, displaced, missed, false, unit)])
 
 

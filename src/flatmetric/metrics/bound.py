@@ -11,15 +11,17 @@ import numpy as np
 
 from flatmetric._arrays import FloatArray
 from flatmetric.errors import InputError
-from flatmetric.metrics.base import Reason, Sums, count, error, metric
+from flatmetric.metrics.base import Reason, count, error, metric
 
 _FEW = Reason("no matched molecule has photons", lambda s: s.bounds == 0)
 _ratio = partial(metric, format=".3f", better="one", limits=(0.0, np.inf))
 _EXCESS = 2.0  # electron multiplication doubles the variance
-_NODES = np.geomspace(1e-6, 100.0, 97)  # of the background for each photon, in the square of the width of a spot
+_NODES = np.geomspace(
+    1e-6, 100.0, 97
+)  # background per photon times the squared width of a spot in pixels: the table's axis
 _OFFSETS = np.linspace(0.0, 0.5, 6)  # places of a spot within its pixel, over which the information is averaged
 _REACH = 5.0  # standard deviations of a spot that are summed up
-_MOST_WIDTHS = 64
+_MOST_WIDTHS = 64  # with more of them, the nearest on a grid is taken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,9 +141,5 @@ class BoundScore:
     rmse_xy: float | None = error(
         "Cramer-Rao bound of the RMSE lateral", lambda s: np.sqrt(s.bound_square / s.bounds), _FEW, better=None
     )
-    ratio: float | None = _ratio("RMSE lateral / bound", lambda s: _over_bound(s), _FEW)
+    ratio: float | None = _ratio("RMSE lateral / bound", lambda s: np.sqrt(s.bounded_square / s.bound_square), _FEW)
     pairs: int = count("matched molecules with a bound", lambda s: s.bounds, shown=False)
-
-
-def _over_bound(s: Sums) -> FloatArray:
-    return np.sqrt(s.bounded_square / s.bound_square)

@@ -11,7 +11,7 @@ from typing import Any
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.pages.html import chart, page, paragraph, table
 from flatmetric.sentences import pair_sentence
-from flatmetric.statistics.comparison import Pair, compare_entries
+from flatmetric.statistics.comparison import Pair
 from flatmetric.statistics.entries import Entry
 from flatmetric.statistics.ranking import Leaderboard, Standing
 from flatmetric.version import __version__
@@ -34,7 +34,7 @@ def board_page(
     """
     answer = f"Best of {len(board.overall)}: {board.overall[0].program}." if board.overall else _no_overall(board)
     paired, note = _paired(board, entries)
-    pairs = compare_entries(paired)
+    kept = {entry.program for entry in paired}
     sections = [("ranks-section", "Ranks", _ranks(board))]
     if board.kinds:
         sections.append(("kinds", "Structures not seen", "".join(_kind(name, board) for name in board.kinds)))
@@ -52,7 +52,8 @@ def board_page(
         "metrics": [{"dataset": e.dataset, "program": e.program, **e.metrics} for e in entries],
         "overall": [dataclasses.asdict(standing) for standing in board.overall],
         "correlations": [dataclasses.asdict(correlation) for correlation in board.correlations],
-        "pairs": [_pair(dataset, pair) for dataset, here in pairs.items() for pair in here],
+        "level": board.level,
+        "pairs": [_pair(d, pair) for d, here in board.pairs.items() for pair in here if {pair.a, pair.b} <= kept],
     }
     return page("Leaderboard: Flat Metric", answer, sections, content)
 

@@ -95,11 +95,9 @@ class ScoreOptions:
         """
         wobble = self.protocol.wobble
         table = None if wobble is None else [wobble.dx.tolist(), wobble.dy.tolist(), wobble.z.tolist()]
-        more = {name: None if given is None else plain_values(given) for name, given in self._records()}
+        records = {"bound": self.bound, "link": self.link}
+        more = {name: None if given is None else plain_values(given) for name, given in records.items()}
         return self.keywords() | {"protocol": self.protocol.to_dict(), "wobble": table} | more
-
-    def _records(self) -> tuple[tuple[str, Any], ...]:
-        return ("bound", self.bound), ("link", self.link)
 
 
 SCHEMA = "https://flatmetric.org/schema/score-1.json"

@@ -49,7 +49,7 @@ def molecules(dataset: Dataset, seed: int, tubes: Tubes | None = None) -> Locali
     (True, True)
     """
     rng = np.random.default_rng([seed, _TRUTH])
-    drawn = _structure(dataset, rng)
+    drawn = _structure(dataset, rng)  # in any case, so that the blinking of a seed does not depend on `tubes`
     tubes = drawn if tubes is None else tubes
     expected, begin = molecules_needed(dataset.per_frame, dataset.frames, dataset.photophysics)
     if expected * dataset.photophysics.blinks > _MOST_STAYS:

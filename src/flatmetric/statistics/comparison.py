@@ -13,7 +13,7 @@ import numpy as np
 from flatmetric.errors import InputError
 from flatmetric.scoring.score import Score, plain_values
 from flatmetric.statistics.entries import Entry, Joint, entry_of, vary_together
-from flatmetric.statistics.intervals import Certainty, Intervals, check_molecules, confidence
+from flatmetric.statistics.intervals import Certainty, Intervals, check_has_truth, confidence
 from flatmetric.statistics.simultaneous import AllPairs, compare_all, holm
 from flatmetric.transport.curve import crossings
 from flatmetric.version import __version__
@@ -61,12 +61,16 @@ class Lead:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """Programs on one truth, best first, with intervals, and every pair of them."""
+    """Programs on one truth, best first, with intervals, and every pair of them, which rests on `blocks` independent
+    blocks of `block` frames.
+    """
 
     names: tuple[str, ...]
     scores: tuple[Score, ...]
     intervals: tuple[Intervals, ...]
     pairs: tuple[Pair, ...]
+    block: int
+    blocks: int
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values: the JSON of `flatmetric compare`."""
@@ -85,8 +89,8 @@ class Comparison:
             "level": used.level,
             "resamples": used.resamples,
             "seed": used.seed,
-            "block": used.block,
-            "blocks": used.blocks,
+            "block": self.block,
+            "blocks": self.blocks,
             "unit": used.unit,
             "remark": used.remark,
             "entries": entries,
@@ -111,18 +115,27 @@ def compare_scores(scores: Mapping[str, Score], certainty: Certainty | None = No
     (('near', 'far'), -45.0, True)
     """
     settings = certainty or Certainty()
+    if not scores:
+        raise InputError("there is nothing to compare; give two or more scores")
     if len({score.dim for score in scores.values()}) > 1:
         raise InputError("some results have depths and some have none; give dim=2 to compare them all in 2D")
-    first, *others = (score.matched.truth_kept for score in scores.values())
-    if any(not np.array_equal(first, other) for other in others):
+    first, *others = scores.values()
+    if any(not _same_truth(first, other) for other in others):
         raise InputError("the programs were not scored on the same true molecules; score them by the same rules")
+    if len({(score.lam, score.weights, score.axis_scale) for score in scores.values()}) > 1:
+        raise InputError("the programs were scored with different lam, weights or axis_scale; use the same for all")
     for score in scores.values():
-        check_molecules(score)
+        check_has_truth(score)
     names = tuple(sorted(scores, key=lambda name: (scores[name].flat_metric.value, name)))
     ranked = tuple(scores[name] for name in names)
     intervals = tuple(confidence(score, settings) for score in ranked)
     joint = vary_together([entry_of("", name, scores[name]) for name in names], settings)
-    return Comparison(names, ranked, intervals, pairs_of(names, joint, settings)[0])
+    return Comparison(names, ranked, intervals, pairs_of(names, joint, settings)[0], joint.block, joint.blocks)
+
+
+def _same_truth(a: Score, b: Score) -> bool:
+    mine, other = a.matched.kept_truth, b.matched.kept_truth
+    return all(np.array_equal(getattr(mine, name), getattr(other, name)) for name in ("frame", "x", "y"))
 
 
 def pairs_of(names: Sequence[str], joint: Joint, certainty: Certainty) -> tuple[tuple[Pair, ...], AllPairs]:

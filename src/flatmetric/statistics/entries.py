@@ -11,12 +11,12 @@ from flatmetric._arrays import FloatArray, IntArray
 from flatmetric.metrics.base import SUMMED
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.scoring.score import Score
-from flatmetric.statistics.intervals import Certainty, check_molecules
+from flatmetric.statistics.intervals import Certainty, check_has_truth
 from flatmetric.statistics.sampling import (
     Cells,
     Variation,
-    block_count,
-    block_from_memory,
+    block_from_autocorrelation,
+    block_places,
     block_sums,
     cell_table,
     sampling_of,
@@ -45,7 +45,7 @@ class Entry:
 
     `costs` are summed over the molecules of a frame, and `truths` is the number of true molecules in it (by photons:
     their share of the photons times the number of all molecules), so that the Flat Metric is the ratio of the two sums.
-    `block` is the number of frames after which nothing is remembered; `of_molecules` is None where blocks are the
+    `block` is the length of an independent block in frames; `of_molecules` is None where blocks are the
     units.
     """
 
@@ -69,7 +69,7 @@ def entry_of(dataset: str, program: str, score: Score) -> Entry:
     >>> entry_of("d", "p", score(truth, truth)).metrics["jaccard"]
     100.0
     """
-    check_molecules(score)
+    check_has_truth(score)
     sampling, sums, molecules = sampling_of(score), score.sums, len(score.matched.truth_kept)
     mass = "n_truth" if score.weights == "uniform" else "mass"
     scale = 1.0 if score.weights == "uniform" else float(molecules)
@@ -98,8 +98,8 @@ def entry_of(dataset: str, program: str, score: Score) -> Entry:
 class Joint:
     """The Flat Metrics of several programs on one data set, nm, and how their errors vary together.
 
-    `blocks` is the number of independent blocks of `block` frames; `variation` is None where the data can't tell.
-    `added` is what each block adds to each value, where blocks are the units.
+    `variation` is None where the data can't tell. `block` is the length of an independent block in frames, `blocks`
+    their number; `added` is what each block adds to each value, where blocks are the units.
     """
 
     values: FloatArray
@@ -125,21 +125,23 @@ def vary_together(entries: Sequence[Entry], certainty: Certainty) -> Joint:
     total = np.maximum(truths.sum(axis=0), np.finfo(float).tiny)
     values = costs.sum(axis=0) / total
     added = (costs - values * truths) / total
+    with_truth = frames[truths.any(axis=1)]
+    span = (int(with_truth[0]), int(with_truth[-1])) if len(with_truth) else (1, 1)
     cells = None if certainty.block is not None else _shared_cells(entries)
     if cells is not None:
         found = [entry.of_molecules for entry in entries if entry.of_molecules is not None]
         of_cells = [(own.costs - v * own.truths) / n for own, v, n in zip(found, values, total, strict=True)]
         alone = [own.alone / n for own, n in zip(found, total, strict=True)]
         variation = variation_of_molecules(cells, np.column_stack(of_cells), np.column_stack(alone), joint=True)
-        return Joint(values, variation, entries[0].block, block_count(frames, entries[0].block))
+        return Joint(values, variation, entries[0].block, block_places(frames, span, entries[0].block)[1])
     if certainty.block is not None:
         block = certainty.block
     else:
         # What programs differ by may be remembered longer than what they have in common.
         apart = added - added.mean(axis=1, keepdims=True)
-        block = max(*(entry.block for entry in entries), block_from_memory(frames, list(apart.T)))
-    variation_in_time = variation_of_blocks(block_sums(frames, added, block))
-    return Joint(values, variation_in_time, block, block_count(frames, block), block_sums(frames, costs / total, block))
+        block = max(*(entry.block for entry in entries), block_from_autocorrelation(frames, span, list(apart.T)))
+    each = block_sums(frames, costs / total, span, block)
+    return Joint(values, variation_of_blocks(block_sums(frames, added, span, block)), block, len(each), each)
 
 
 def _shared_cells(entries: Sequence[Entry]) -> Cells | None:

@@ -13,6 +13,7 @@ from flatmetric.metrics.base import NO_TRUTH, SUMMED, Sums, evaluate_many
 from flatmetric.metrics.table import METRICS
 from flatmetric.scoring.score import Score
 from flatmetric.statistics.sampling import (
+    FEWEST_BLOCKS,
     FRAME_ONLY,
     Sampling,
     Variation,
@@ -25,14 +26,14 @@ from flatmetric.statistics.sampling import (
 
 RESAMPLES = 10_000
 _MANY_BLOCKS = 30  # with fewer, the output says so
-_FEWEST_BLOCKS = 3  # with fewer, there is no interval where molecules can't help
+_ROUNDING = 1e-8  # relative, of the slopes
 _STEP = 1e-5  # relative, of the sums: slopes of formulas are central differences
 
 
 @dataclass(frozen=True, slots=True)
 class Certainty:
-    """How sure to be: the confidence `level` in percent, the number of `resamples` behind corrected p-values and their
-    `seed`, and `block`, the number of frames after which nothing is remembered (None: from the data).
+    """Options of intervals and tests: the confidence `level` in percent, the number of `resamples` behind p-values for
+    all pairs and their `seed`, and `block`, the length of an independent block in frames (None: from the data).
 
     Examples
     --------
@@ -61,8 +62,8 @@ class Certainty:
 class Intervals:
     """Confidence intervals of a score's metrics, by their key in the JSON; None where the data give none.
 
-    They are for this structure, with new blinking and new noise. `block` is the number of frames after which nothing
-    is remembered, `blocks` the number of independent blocks, `unit` what was taken as independent: "blocks" or
+    They are for this structure, with new blinking and new noise. `block` is the length of an independent block in
+    frames, `blocks` their number, `unit` what was taken as independent: "blocks" or
     "molecules". `remark` says when not to rely on them.
     """
 
@@ -90,12 +91,12 @@ def confidence(score: Score, certainty: Certainty | None = None) -> Intervals:
     (100.0, 100.0)
     """
     settings = certainty or Certainty()
-    check_molecules(score)
+    check_has_truth(score)
     sampling = sampling_of(score, settings.block)
     values, slopes = metric_slopes(score)
-    blocks = variation_of_blocks(block_sums(sampling.frames, score.sums.table, sampling.block) @ slopes.T)
-    if sampling.blocks < _FEWEST_BLOCKS:
-        blocks = None
+    blocks = variation_of_blocks(
+        block_sums(sampling.frames, score.sums.table, sampling.span, sampling.block) @ slopes.T
+    )
     molecules = None
     if sampling.by_molecules and sampling.cells is not None:
         table, alone = cell_table(score, sampling)
@@ -118,10 +119,10 @@ def confidence(score: Score, certainty: Certainty | None = None) -> Intervals:
     )
 
 
-def check_molecules(score: Score) -> None:
+def check_has_truth(score: Score) -> None:
     """Raise an error if there are no true molecules to learn from."""
     if score.flat_result is None:
-        raise InputError(f"{NO_TRUTH.text}, so there is nothing to be sure of")
+        raise InputError(f"{NO_TRUTH.text}, so there are no intervals")
 
 
 def remark_on(sampling: Sampling) -> str | None:
@@ -129,18 +130,17 @@ def remark_on(sampling: Sampling) -> str | None:
 
     Examples
     --------
-    >>> remark_on(Sampling(np.arange(1, 101), 25))
-    'only 4 independent blocks: the true share of intervals that hold may be below the stated one'
+    >>> remark_on(Sampling(np.arange(1, 101), (1, 100), 25))
+    'only 4 independent blocks: intervals may be too narrow'
     """
-    count = sampling.blocks
+    blocks = f"only {sampling.blocks} independent block{'' if sampling.blocks == 1 else 's'}"
     if sampling.by_molecules and sampling.cells is not None:
         number = len(np.unique(sampling.cells.molecule))
-        blocks = "1 independent block" if count == 1 else f"{count} independent blocks"
-        return f"only {blocks}, so {number} molecules are taken as independent instead"
-    if count >= _MANY_BLOCKS:
-        return None
-    blocks = "1 independent block" if count == 1 else f"{count} independent blocks"
-    return f"only {blocks}: the true share of intervals that hold may be below the stated one"
+        molecules = "1 molecule is" if number == 1 else f"{number} molecules are"
+        return f"{blocks}, so {molecules} taken as independent instead"
+    if sampling.blocks < FEWEST_BLOCKS:
+        return f"{blocks}, so there are no intervals"
+    return None if sampling.blocks >= _MANY_BLOCKS else f"{blocks}: intervals may be too narrow"
 
 
 def metric_slopes(score: Score) -> tuple[dict[str, float], FloatArray]:
@@ -174,6 +174,8 @@ def _interval(key: str, value: float, variation: Variation | None, at: int, leve
         return None
     error, freedom = variation.only(at).spread(np.ones((1, 1)))
     half = float(error[0]) * quantile(1 - level / 100, float(freedom[0]))
+    if half < _ROUNDING * max(1.0, abs(value)):
+        half = 0.0
     low, high = METRICS[key].limits
     return max(low, value - half), min(high, value + half)
 

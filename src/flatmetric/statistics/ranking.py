@@ -21,6 +21,7 @@ from flatmetric.statistics.simultaneous import rank_sets
 
 _MANY_ENTRIES = 200
 _FEWEST_REPLICATES = 3
+_REPLICATE = re.compile(r"-r\d+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +77,13 @@ class Correlation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Leaderboard:
-    """Ranks in each data set, overall ranks of the programs that ran on all of them, new structures by kind, and
-    correlations of metrics.
+    """Ranks in each data set, overall ranks of the programs that ran on all of them, every two programs of each data
+    set, new structures by kind, and correlations of metrics.
     """
 
     datasets: dict[str, tuple[Standing, ...]]
     overall: tuple[Standing, ...]
+    pairs: dict[str, tuple[Pair, ...]]
     kinds: dict[str, Kind]
     correlations: tuple[Correlation, ...]
     level: float = 95.0
@@ -99,7 +101,7 @@ def kind_of(dataset: str) -> str:
     >>> kind_of("MT3.N2.LD-r12"), kind_of("MT3.N2.LD")
     ('MT3.N2.LD', 'MT3.N2.LD')
     """
-    return re.sub(r"-r\d+$", "", dataset)
+    return _REPLICATE.sub("", dataset)
 
 
 def rank(entries: Sequence[Entry], certainty: Certainty | None = None) -> Leaderboard:
@@ -120,13 +122,13 @@ def rank(entries: Sequence[Entry], certainty: Certainty | None = None) -> Leader
     """
     settings = certainty or Certainty()
     miss = 1 - settings.level / 100
-    datasets, overall_sets = {}, {}
+    datasets, overall_sets, told = {}, {}, {}
     names = sorted({entry.dataset for entry in entries})
     for dataset in names:
         here = [entry for entry in entries if entry.dataset == dataset]
         programs = [entry.program for entry in here]
         joint = vary_together(here, settings)
-        _, pairs = pairs_of(programs, joint, settings)
+        told[dataset], pairs = pairs_of(programs, joint, settings)
         sets = rank_sets(pairs, len(here), miss)
         # Overall, the sets of all data sets must hold together.
         overall_sets[dataset] = dict(zip(programs, rank_sets(pairs, len(here), miss / len(names)), strict=True))
@@ -138,7 +140,7 @@ def rank(entries: Sequence[Entry], certainty: Certainty | None = None) -> Leader
         datasets[dataset] = tuple(sorted(standings, key=lambda s: (s.rank, s.program)))
     overall = _overall(entries, overall_sets, datasets)
     board_correlations = tuple(correlations(entries, seed=settings.seed))
-    return Leaderboard(datasets, overall, _kinds(entries, settings), board_correlations, settings.level)
+    return Leaderboard(datasets, overall, told, _kinds(entries, settings), board_correlations, settings.level)
 
 
 def _span(own: IntArray) -> tuple[float, float]:
@@ -156,8 +158,9 @@ def _interval(joint: Joint, at: int, level: float) -> tuple[float, float] | None
 def _kinds(entries: Sequence[Entry], certainty: Certainty) -> dict[str, Kind]:
     """The kinds with enough replicates, over the programs that ran on all of these."""
     kinds = {}
-    for name in sorted({kind_of(entry.dataset) for entry in entries}):
-        here = [entry for entry in entries if kind_of(entry.dataset) == name]
+    replicates = [entry for entry in entries if _REPLICATE.search(entry.dataset)]
+    for name in sorted({kind_of(entry.dataset) for entry in replicates}):
+        here = [entry for entry in replicates if kind_of(entry.dataset) == name]
         datasets = sorted({entry.dataset for entry in here})
         if len(datasets) < _FEWEST_REPLICATES:
             continue
@@ -183,7 +186,7 @@ def new_structures(
     >>> kind.standings[0].flat_metric, [round(end, 2) for end in kind.standings[0].flat_metric_interval]
     (42.0, [37.03, 46.97])
     """
-    scored = {(e.dataset, e.program): float(e.costs.sum() / max(e.truths.sum(), 1e-300)) for e in entries}
+    scored = {(entry.dataset, entry.program): pooled([entry]) for entry in entries}
     table = np.array([[scored[dataset, program] for program in programs] for dataset in datasets])
     mean, count = table.mean(axis=0), len(datasets)
     joint = Joint(mean, variation_of_blocks((table - mean) / count), 1, count, table / count)
@@ -228,10 +231,14 @@ def _overall(
         own = [entry for entry in entries if entry.program == program]
         mean = float(np.mean([s.rank for places in datasets.values() for s in places if s.program == program]))
         low, high = np.mean([sets[d][program] for d in sets], axis=0)
-        molecules = sum(float(entry.truths.sum()) for entry in own)
-        pooled = sum(float(entry.costs.sum()) for entry in own) / max(1.0, molecules)
-        standings.append(Standing(program, mean, (float(low), float(high)), pooled))
+        standings.append(Standing(program, mean, (float(low), float(high)), pooled(own)))
     return tuple(sorted(standings, key=lambda s: (s.rank, s.flat_metric, s.program)))
+
+
+def pooled(entries: Sequence[Entry]) -> float:
+    """The Flat Metric over all molecules of some entries, nm."""
+    costs = sum(float(entry.costs.sum()) for entry in entries)
+    return costs / max(sum(float(entry.truths.sum()) for entry in entries), np.finfo(float).tiny)
 
 
 def family(program: str) -> str:

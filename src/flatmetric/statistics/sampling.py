@@ -12,22 +12,24 @@ import numpy as np
 from flatmetric._arrays import FloatArray, IntArray
 from flatmetric.matching.matcher import nearest_rows
 from flatmetric.metrics.base import SUMMED
-from flatmetric.metrics.match_sums import match_quantities
+from flatmetric.metrics.match_sums import MatchedRows, match_quantities
 from flatmetric.scoring.score import Score
 
+FEWEST_BLOCKS = 3
+"""With fewer blocks than this, they tell nothing."""
 ENOUGH_BLOCKS = 10
 """With fewer blocks than this, molecules are the units where they are known."""
 _SPAN_SHARE = 0.95  # of the molecules: a block is at least as long as they live
-_MEMORIES = 5  # a block is this many times as long as frames remember each other, where molecules are not known
-_FEWEST_BLOCKS = 6  # where only the autocorrelation tells: with fewer, a variance means nothing
+_BLOCK_PER_TIME = 5  # a block is this many autocorrelation times long, where molecules are not known
+_FEWEST_BLOCKS = 6  # are made where only the autocorrelation tells
 _STAYS = 2  # a stretch is this many times as long as a molecule stays on
 _FEWEST_STRETCHES = 8
+_ROUNDING = 1e-12  # relative: a smaller variance is rounding
 _NEAR = 4.0  # times lam: a detection further from every molecule belongs to none
 
-_NEAREST = ("nearest_truth", "nearest_pred", "with_nearest_truth", "with_nearest_pred")
-_OWN = ("own_flat", "own_gospa", "own_ospa", "pairs", "moved")
-_FRAMES = ("frames", "frames_with_mass", "frames_without_truth")
-FRAME_ONLY = frozenset((*_NEAREST, *_OWN, *_FRAMES, "merged", "split", "lower_bound"))
+_OF_MATCHES = tuple(name for name, _ in match_quantities(MatchedRows(*[np.ones((1, 3))] + [np.ones(1)] * 4)))
+_OF_ROWS = frozenset(("n_truth", "n_pred", "tp", "mass", "displaced", "missed", "false", *_OF_MATCHES))
+FRAME_ONLY = frozenset(SUMMED) - _OF_ROWS
 """Sums that a frame adds as a whole, so that they can't be given to its molecules."""
 
 
@@ -35,8 +37,8 @@ FRAME_ONLY = frozenset((*_NEAREST, *_OWN, *_FRAMES, "merged", "split", "lower_bo
 class Cells:
     """The molecules of a truth, their time cut into short stretches: each row is one molecule in one stretch.
 
-    `molecule` and `stretch` count from 0, `truths` is the number of true rows in the cell. A stretch is a little
-    longer than a molecule stays on, the time for which neighbours disturb each other.
+    `molecule` and `stretch` count from 0, `truths` is the number of true rows in the cell. A stretch is about
+    twice as long as a molecule stays on, the time for which neighbours disturb each other.
     """
 
     molecule: IntArray
@@ -47,51 +49,62 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Sampling:
-    """How the frames of a score hang together.
+    """Which parts of a score are correlated.
 
-    `block` is the number of frames after which nothing is remembered. `cells` is None where molecules are not known;
-    `row_cell` is the cell of each true row that counts.
+    `frames` are those with rows, `span` the first and the last frame of the truth. `block` is the length of an
+    independent block in frames. `cells` is None where molecules are not known; `row_cell` is the cell of each true row
+    that counts.
     """
 
     frames: IntArray
+    span: tuple[int, int]
     block: int
     cells: Cells | None = None
     row_cell: IntArray | None = None
 
-    @property
+    @cached_property
     def blocks(self) -> int:
         """The number of independent blocks."""
-        return block_count(self.frames, self.block)
+        return int(block_places(self.frames, self.span, self.block)[1])
 
-    @cached_property
+    @property
     def by_molecules(self) -> bool:
         """Whether molecules are the units."""
         return self.cells is not None and self.blocks < ENOUGH_BLOCKS
 
 
-def block_count(frames: IntArray, block: int) -> int:
-    """The number of whole blocks in some frames, at least 1.
+def block_places(frames: IntArray, span: tuple[int, int], block: int) -> tuple[IntArray, int]:
+    """The number of the block of each frame, from 0, and how many blocks have frames.
+
+    Blocks are equally long, at least `block` frames; frames outside the `span` of the truth belong to its ends.
 
     Examples
     --------
-    >>> block_count(np.array([1, 2, 250]), 100)
-    2
+    >>> block_places(np.array([1, 2, 4, 5, 90]), (1, 5), 2)
+    (array([0, 0, 1, 1, 1]), 2)
     """
-    return 1 if len(frames) == 0 else max(1, (int(frames[-1]) - int(frames[0]) + 1) // block)
+    length = span[1] - span[0] + 1
+    count = max(1, length // block)
+    occupied, place = np.unique(_equal_parts(frames, span, count), return_inverse=True)
+    return place.reshape(-1), max(1, len(occupied))
 
 
-def block_sums(frames: IntArray, table: FloatArray, block: int) -> FloatArray:
-    """Sums of the rows of a (frames, quantities) table over equally long blocks of at least `block` frames.
+def _equal_parts(frames: IntArray, span: tuple[int, int], count: int) -> IntArray:
+    """The part of each frame, from 0, of `count` equal parts of the span; frames outside belong to its ends."""
+    length = span[1] - span[0] + 1
+    # The middle of a frame is never at the edge of a part, whatever the rounding; as integers the product may overflow.
+    return ((np.clip(frames, *span) - span[0] + 0.5) * (count / length)).astype(np.int64)
+
+
+def block_sums(frames: IntArray, table: FloatArray, span: tuple[int, int], block: int) -> FloatArray:
+    """Sums of the rows of a (frames, quantities) table over the blocks of `block_places`.
 
     Examples
     --------
-    >>> block_sums(np.array([1, 2, 4, 5]), np.ones((4, 1)), 2).tolist()
+    >>> block_sums(np.array([1, 2, 4, 5]), np.ones((4, 1)), (1, 5), 2).tolist()
     [[2.0], [2.0]]
     """
-    count = block_count(frames, block)
-    if len(frames) == 0:
-        return np.zeros((1, table.shape[1]))
-    place = (frames - frames[0]) * count // (int(frames[-1]) - int(frames[0]) + 1)
+    place, count = block_places(frames, span, block)
     return grouped(place, table, count)
 
 
@@ -102,7 +115,7 @@ def grouped(place: IntArray, table: FloatArray, count: int) -> FloatArray:
 
 
 def sampling_of(score: Score, block: int | None = None) -> Sampling:
-    """How the frames of a score hang together; a given `block` (frames) is taken as it is.
+    """Which parts of a score are correlated; a given `block` (frames) is taken as it is.
 
     Where molecules are known, a block is at least as long as 95 % of them live, else several times as long as the
     autocorrelation of the frames.
@@ -114,40 +127,37 @@ def sampling_of(score: Score, block: int | None = None) -> Sampling:
     >>> sampling_of(score(truth, truth)).block
     2
     """
-    sums, molecule = score.sums, score.matched.molecule
-    frames = sums.frame
+    sums, molecule, frame = score.sums, score.matched.molecule, score.matched.kept_truth.frame
+    span = int(frame.min()), int(frame.max())
     if block is not None:
-        return Sampling(frames, block)
-    if molecule is None or len(molecule) == 0:
-        return Sampling(frames, block_from_memory(frames, (sums.per_frame.n_truth, sums.per_frame.own_flat)))
-    frame = score.matched.kept_truth.frame
-    span, stay = _life(frame, molecule)
-    length = int(frame.max()) - int(frame.min()) + 1
-    stretches = max(1, length // max(1, min(_STAYS * stay, length // _FEWEST_STRETCHES)))
-    stretch = _stretch(frame, frame, stretches)
+        return Sampling(sums.frame, span, block)
+    if molecule is None or len(np.unique(molecule)) == len(molecule):  # none is seen twice: perhaps the ids are rows
+        columns = sums.per_frame.n_truth, sums.per_frame.own_flat
+        return Sampling(sums.frame, span, block_from_autocorrelation(sums.frame, span, columns))
+    life, stay = _life(frame, molecule)
+    length = span[1] - span[0] + 1
+    shortest = max(_STAYS * stay, length // (4 * len(frame)))  # a few rows far apart need few stretches
+    stretches = max(1, length // max(1, min(shortest, length // _FEWEST_STRETCHES)))
+    stretch = _equal_parts(frame, span, stretches)
     key, row_cell = np.unique(molecule * stretches + stretch, return_inverse=True)
     row_cell = row_cell.reshape(-1)
     truths = np.bincount(row_cell, minlength=len(key)).astype(np.float64)
-    return Sampling(frames, span, Cells(key // stretches, key % stretches, truths, stretches), row_cell)
+    return Sampling(sums.frame, span, life, Cells(key // stretches, key % stretches, truths, stretches), row_cell)
 
 
-def _stretch(frame: IntArray, truth: IntArray, stretches: int) -> IntArray:
-    """The stretch of each frame, from 0, of equally long ones from the first to the last frame of the truth."""
-    first, last = int(truth.min()), int(truth.max())
-    return np.clip((frame - first) * stretches // (last - first + 1), 0, stretches - 1)
-
-
-def block_from_memory(frames: IntArray, columns: Sequence[FloatArray]) -> int:
-    """The length of a block from the autocorrelation of per-frame values.
+def block_from_autocorrelation(frames: IntArray, span: tuple[int, int], columns: Sequence[FloatArray]) -> int:
+    """The length of a block from the autocorrelation of values of the frames that have rows.
 
     Examples
     --------
-    >>> block_from_memory(np.arange(1, 301), [np.random.default_rng(0).normal(size=300)])
+    >>> block_from_autocorrelation(np.arange(1, 301), (1, 300), [np.random.default_rng(0).normal(size=300)])
     1
     """
-    remembered = memory(columns)
-    longest = max(1, block_count(frames, 1) // _FEWEST_BLOCKS)
-    return 1 if remembered <= 1 else min(math.ceil(_MEMORIES * remembered), longest)
+    length = span[1] - span[0] + 1
+    time = autocorrelation_time(columns)
+    if time <= 1:
+        return 1
+    return min(math.ceil(_BLOCK_PER_TIME * time * max(1.0, length / len(frames))), max(1, length // _FEWEST_BLOCKS))
 
 
 def _life(frame: IntArray, molecule: IntArray) -> tuple[int, int]:
@@ -163,14 +173,14 @@ def _life(frame: IntArray, molecule: IntArray) -> tuple[int, int]:
     return math.ceil(span), math.ceil(stay)
 
 
-def memory(columns: Sequence[FloatArray]) -> float:
+def autocorrelation_time(columns: Sequence[FloatArray]) -> float:
     """For how many frames values in a row are correlated: one plus twice the sum of their autocorrelations, taken in
     pairs of lags for as long as these are positive (Geyer); the longest of several columns.
 
     Examples
     --------
     >>> values = np.random.default_rng(0).normal(size=1000)
-    >>> memory([values]), 5 < memory([np.repeat(values, 6)]) < 7
+    >>> autocorrelation_time([values]), 5 < autocorrelation_time([np.repeat(values, 6)]) < 7
     (1.0, True)
     """
     longest = 1.0
@@ -213,7 +223,7 @@ def cell_table(score: Score, sampling: Sampling) -> tuple[FloatArray, FloatArray
     owned = owner >= 0
     add("n_pred", row_cell[owner[owned]], None)
     add("false", row_cell[owner[owned]], costs.false[owned])
-    stretch = _stretch(matched.kept_pred.frame[~owned], matched.kept_truth.frame, cells.stretches)
+    stretch = _equal_parts(matched.kept_pred.frame[~owned], sampling.span, cells.stretches)
     add("n_pred", stretch, None, alone)
     add("false", stretch, costs.false[~owned], alone)
     return table, alone
@@ -250,26 +260,29 @@ class Variation:
     def spread(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Standard errors and degrees of freedom of combinations of the estimates, (combinations, k) weights."""
         variance = np.einsum("ik,kl,il->i", weights, self.covariance, weights)
+        own_variance = weights**2 @ np.diag(self.covariance)
+        variance = np.where(variance > _ROUNDING * own_variance, variance, 0.0)  # e.g. the difference of equal programs
         freedom = np.empty(len(weights))
         for at, own in enumerate(weights):
             units = self.units @ own
             squares = units**2
-            # How many units carry the variance: few large ones are no better than few units.
+            # How many units carry the variance: few large ones are no better than few units. For normal ones it is a
+            # third of their number; the contributions of molecules are far from normal.
             effective = squares.sum() ** 2 / max((squares**2).sum(), np.finfo(float).tiny)
             freedom[at] = effective if self.by_molecules else min(len(units) - 1, 3 * effective - 1)
-        return np.sqrt(np.maximum(variance, 0.0)), np.maximum(freedom, 1.0)
+        return np.sqrt(variance), np.maximum(freedom, 1.0)
 
 
 def variation_of_blocks(blocks: FloatArray) -> Variation | None:
-    """The variation of estimates from (blocks, k) independent contributions; None for fewer than two blocks.
+    """The variation of estimates from (blocks, k) independent contributions; None for fewer than three blocks.
 
     Examples
     --------
-    >>> variation_of_blocks(np.array([[1.0], [-1.0]])).covariance.tolist()
-    [[4.0]]
+    >>> variation_of_blocks(np.array([[1.0], [-1.0], [0.0]])).covariance.tolist()
+    [[3.0]]
     """
     count = len(blocks)
-    if count < 2:
+    if count < FEWEST_BLOCKS:
         return None
     centred = blocks - blocks.mean(axis=0)
     return Variation(count / (count - 1) * centred.T @ centred, centred, by_molecules=False)
@@ -290,7 +303,8 @@ def variation_of_molecules(cells: Cells, contributions: FloatArray, alone: Float
     share = cells.truths * (crowd / np.maximum(n, 1))[cells.stretch]
     own_cells = contributions - share[:, None] * slope
     count = int(cells.molecule.max()) + 1
-    own = grouped(cells.molecule, own_cells, count)
+    number = len(np.unique(cells.molecule))
+    own = grouped(cells.molecule, own_cells, count) * math.sqrt(number / max(1, number - 1))
     lives = np.bincount(cells.molecule, cells.truths)
     rest = together - crowd[:, None] * slope
     correction = cells.stretches / max(1, cells.stretches - 1)

@@ -13,7 +13,8 @@ from flatmetric._arrays import BoolArray, FloatArray, IntArray
 from flatmetric.statistics.sampling import Variation
 
 _DRAWS_AT_ONCE = 500  # to bound the memory
-_ROUNDING = 1e-12  # relative: a smaller difference or error is rounding
+_ROUNDING = 1e-12  # relative: a smaller difference or variance is rounding
+_ENOUGH_FOR_FLIPS = 8  # blocks: with fewer, their flips are too few for a quantile of 95 %
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,39 +69,46 @@ def compare_all(
     difference = values[first] - values[second]
     count = len(first)
     if variation is None:
-        endless, sure = np.full(count, np.inf), np.ones(count)
-        return AllPairs(first, second, difference, -endless, endless, -endless, endless, sure, sure, sure < 1)
+        endless, no_evidence, never = np.full(count, np.inf), np.ones(count), np.zeros(count, dtype=bool)
+        low, high = -endless, endless
+        return AllPairs(first, second, difference, low, high, low, high, no_evidence, no_evidence, never)
     weights = np.zeros((count, len(values)))
     weights[np.arange(count), first] += 1.0
     weights[np.arange(count), second] -= 1.0
     error, freedom = variation.spread(weights)
     scale = np.abs(values[first]) + np.abs(values[second])
-    error = np.where(error > _ROUNDING * scale, error, 0.0)
+    apart = np.abs(difference) > _ROUNDING * scale
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(np.abs(difference) > _ROUNDING * scale, np.abs(difference) / error, 0.0)
+        t = np.where(apart, np.abs(difference) / error, 0.0)
     p = np.minimum(1.0, 2 * stdtr(freedom, -t))
-    one = -stdtrit(freedom, (1 - level / 100) / 2)
+    miss = 1 - level / 100
+    one = -stdtrit(freedom, miss / 2)
     if added is None:
         # The normal deviate that is as unlikely as this t.
         deviates = np.minimum(-ndtri(p / 2), 1e3)
-        null = _normal_draws(variation.covariance, error, first, second, draws, rng)
-        adjusted, largest, fewest = _step_down(deviates, null, draws)
+        normal = _normal_draws(variation.covariance, error, first, second, draws, rng)
+        adjusted, largest, fewest = _step_down(deviates, ((some, some) for some in normal), draws)
         reach = -stdtrit(freedom, float(ndtr(-np.quantile(largest, level / 100))))
     else:
-        flips = _flips(len(added), draws, rng)
-        observed = _standardised(np.ones((1, len(added))), added, first, second)[0]
-        null = (_standardised(some, added, first, second) for some in flips)
-        total = sum(len(some) for some in flips)
-        adjusted, _, fewest = _step_down(observed * (1 - _ROUNDING), null, total, all_flips=total < draws)
-        centred = (_standardised(some, variation.units, first, second) for some in flips)
-        _, largest, _ = _step_down(observed, centred, total)
+        observed = _standardised(np.ones((1, len(added))), added, first, second)[0] * (1 - _ROUNDING)
+        complete = len(added) < 60 and 2 ** (len(added) - 1) <= draws
+        total = 2 ** (len(added) - 1) if complete else draws
+        null = (
+            (_standardised(signs, added, first, second), _standardised(signs, variation.units, first, second))
+            for signs in _flips(len(added), draws, complete, rng)
+        )
+        adjusted, largest, fewest = _step_down(observed, null, total, all_flips=complete)
         reach = np.full(count, _as_t(float(np.quantile(largest, level / 100)), len(added)))
+        if len(added) < _ENOUGH_FOR_FLIPS:
+            reach = np.full(count, float(-stdtrit(len(added) - 1, miss / (2 * count))))
     adjusted = np.minimum(1.0, np.maximum(adjusted, p))
+    told = adjusted < miss
+    reach = np.maximum(reach, one)
     low_all, high_all = difference - reach * error, difference + reach * error
-    # What the steps tell apart, the interval tells apart too.
-    told = adjusted < 1 - level / 100
-    low_all = np.where(told & (difference > 0), np.maximum(low_all, 0.0), low_all)
-    high_all = np.where(told & (difference < 0), np.minimum(high_all, 0.0), high_all)
+    # The interval tells apart what the steps tell apart, and nothing else.
+    below, above = difference < 0, difference > 0
+    low_all = np.where(above, np.where(told, np.maximum(low_all, 0.0), np.minimum(low_all, 0.0)), low_all)
+    high_all = np.where(below, np.where(told, np.minimum(high_all, 0.0), np.maximum(high_all, 0.0)), high_all)
     low, high = difference - one * error, difference + one * error
     return AllPairs(first, second, difference, low, high, low_all, high_all, p, adjusted, adjusted <= fewest)
 
@@ -109,14 +117,16 @@ def _pairs(count: int) -> list[tuple[int, int]]:
     return list(itertools.combinations(range(count), 2)) or [(0, 0)]
 
 
-def _flips(blocks: int, draws: int, rng: np.random.Generator) -> list[FloatArray]:
+def _flips(blocks: int, draws: int, complete: bool, rng: np.random.Generator) -> Iterator[FloatArray]:
     """Signs of the blocks, some flips at a time: all with the last block as it is, or as many as are drawn."""
-    if blocks - 1 < 60 and 2 ** (blocks - 1) <= draws:
-        numbers = np.arange(2 ** (blocks - 1))
-        signs = np.where((numbers[:, None] >> np.arange(blocks)) & 1, -1.0, 1.0)
-        return [signs[at : at + _DRAWS_AT_ONCE] for at in range(0, len(signs), _DRAWS_AT_ONCE)]
-    sizes = [min(_DRAWS_AT_ONCE, draws - at) for at in range(0, draws, _DRAWS_AT_ONCE)]
-    return [np.where(rng.integers(0, 2, (size, blocks)), -1.0, 1.0) for size in sizes]
+    total = 2 ** (blocks - 1) if complete else draws
+    for start in range(0, total, _DRAWS_AT_ONCE):
+        size = min(_DRAWS_AT_ONCE, total - start)
+        if complete:
+            numbers = np.arange(start, start + size)
+            yield np.where((numbers[:, None] >> np.arange(blocks)) & 1, -1.0, 1.0)
+        else:
+            yield np.where(rng.integers(0, 2, (size, blocks), dtype=np.int8), -1.0, 1.0)
 
 
 def _standardised(signs: FloatArray, added: FloatArray, first: IntArray, second: IntArray) -> FloatArray:
@@ -158,20 +168,20 @@ def _normal_draws(
 
 
 def _step_down(
-    observed: FloatArray, null: Iterable[FloatArray], draws: int, *, all_flips: bool = False
+    observed: FloatArray, null: Iterable[tuple[FloatArray, FloatArray]], draws: int, *, all_flips: bool = False
 ) -> tuple[FloatArray, FloatArray, float]:
     """Adjusted p-values, the largest of all pairs in each draw, and the smallest p that can be had.
 
-    Each pair is held against the largest over itself and all that are less clear. `all_flips` says that the draws are
-    complete and hold the data as they are.
+    `null` are draws of all pairs for the tests, and for the intervals. Each pair is held against the largest over
+    itself and all that are less clear. `all_flips` says that the draws are complete and hold the data as they are.
     """
     order = np.argsort(-observed, kind="stable")
     exceeded, largest = np.zeros(len(observed)), []
-    for some in null:
+    for tested, around in null:
         # From the least clear pair upwards.
-        running = np.maximum.accumulate(some[:, order[::-1]], axis=1)[:, ::-1]
+        running = np.maximum.accumulate(tested[:, order[::-1]], axis=1)[:, ::-1]
         exceeded[order] += (running >= observed[order]).sum(axis=0)
-        largest.append(running[:, 0])
+        largest.append(around.max(axis=1))
     extra = 0 if all_flips else 1
     adjusted = np.empty(len(observed))
     adjusted[order] = np.maximum.accumulate((extra + exceeded[order]) / (extra + draws))

@@ -295,7 +295,7 @@
         return [p.dataset, Number(fixed(sign * p.difference, 2)), span.map((end) => fixed(end, 2)).join(' to '), p.words];
       });
       byId('pair-text').textContent = a === b ? 'Pick two different programs.' : rows.length === 0 ? 'They share no data set.' : '';
-      byId('pair-table').replaceChildren(...(rows.length && a !== b ? [tableElement('pair', 'Flat Metric of ' + a + ' minus that of ' + b + ', same frames', ['data set', 'difference [nm]', '95 % for all pairs', 'in words'], rows)] : []));
+      byId('pair-table').replaceChildren(...(rows.length && a !== b ? [tableElement('pair', 'Flat Metric of ' + a + ' minus that of ' + b + ', same frames', ['data set', 'difference [nm]', content.level + ' % for all pairs', 'in words'], rows)] : []));
     }
     for (const name of ['metric-x', 'metric-y', 'metric-set']) byId(name).addEventListener('change', drawScatter);
     for (const name of ['pair-a', 'pair-b']) byId(name).addEventListener('change', showPair);
