@@ -14,6 +14,7 @@ from flatmetric.scoring.score import Score
 from flatmetric.statistics.intervals import Certainty, check_has_truth
 from flatmetric.statistics.sampling import (
     Cells,
+    MoleculeVariation,
     Variation,
     block_from_autocorrelation,
     block_places,
@@ -21,7 +22,6 @@ from flatmetric.statistics.sampling import (
     cell_table,
     sampling_of,
     variation_of_blocks,
-    variation_of_molecules,
 )
 
 _PARTS = [SUMMED.index(part) for part in ("displaced", "missed", "false")]
@@ -132,7 +132,7 @@ def vary_together(entries: Sequence[Entry], certainty: Certainty) -> Joint:
         found = [entry.of_molecules for entry in entries if entry.of_molecules is not None]
         of_cells = [(own.costs - v * own.truths) / n for own, v, n in zip(found, values, total, strict=True)]
         alone = [own.alone / n for own, n in zip(found, total, strict=True)]
-        variation = variation_of_molecules(cells, np.column_stack(of_cells), np.column_stack(alone), joint=True)
+        variation = MoleculeVariation(cells, np.column_stack(of_cells), np.column_stack(alone))
         return Joint(values, variation, entries[0].block, block_places(frames, span, entries[0].block)[1])
     if certainty.block is not None:
         block = certainty.block

@@ -15,13 +15,12 @@ from flatmetric.scoring.score import Score
 from flatmetric.statistics.sampling import (
     FEWEST_BLOCKS,
     FRAME_ONLY,
+    MoleculeVariation,
     Sampling,
-    Variation,
     block_sums,
     cell_table,
     sampling_of,
     variation_of_blocks,
-    variation_of_molecules,
 )
 
 RESAMPLES = 10_000
@@ -99,13 +98,15 @@ def confidence(score: Score, certainty: Certainty | None = None) -> Intervals:
     )
     molecules = None
     if sampling.by_molecules and sampling.cells is not None:
-        table, alone = cell_table(score, sampling)
-        molecules = variation_of_molecules(sampling.cells, table @ slopes.T, alone @ slopes.T, joint=False)
+        of_cells, alone = cell_table(score, sampling)
+        molecules = MoleculeVariation(sampling.cells, of_cells @ slopes.T, alone @ slopes.T)
     of_frames = np.abs(slopes[:, [name in FRAME_ONLY for name in SUMMED]]).sum(axis=1) > 0
+    by_blocks, by_molecules = (None if one is None else one.each() for one in (blocks, molecules))
     intervals = {}
     for at, (key, value) in enumerate(values.items()):
-        variation = blocks if of_frames[at] or molecules is None else molecules
-        intervals[key] = _interval(key, value, variation, at, settings.level)
+        spread = by_blocks if of_frames[at] or by_molecules is None else by_molecules
+        known = None if spread is None else (float(spread[0][at]), float(spread[1][at]))
+        intervals[key] = _interval(key, value, known, settings.level)
     unit = "blocks" if molecules is None else "molecules"
     return Intervals(
         settings.level,
@@ -165,15 +166,15 @@ def metric_slopes(score: Score) -> tuple[dict[str, float], FloatArray]:
     count = len(SUMMED)
     slopes = np.array([(values[1 : count + 1] - values[count + 1 :]) for values in found.values()])
     with np.errstate(divide="ignore", invalid="ignore"):
-        slopes = np.where(steps > 0, slopes / (2 * steps), 0.0)
+        slopes = np.where((steps > 0) & np.isfinite(slopes), slopes / (2 * steps), 0.0)
     return {key: float(values[0]) for key, values in found.items()}, slopes
 
 
-def _interval(key: str, value: float, variation: Variation | None, at: int, level: float) -> tuple[float, float] | None:
-    if variation is None or not math.isfinite(value) or not math.isfinite(variation.covariance[at, at]):
+def _interval(key: str, value: float, spread: tuple[float, float] | None, level: float) -> tuple[float, float] | None:
+    """The interval of a metric from its standard error and degrees of freedom."""
+    if spread is None or not math.isfinite(value) or not math.isfinite(spread[0]):
         return None
-    error, freedom = variation.only(at).spread(np.ones((1, 1)))
-    half = float(error[0]) * quantile(1 - level / 100, float(freedom[0]))
+    half = spread[0] * quantile(1 - level / 100, spread[1])
     if half < _ROUNDING * max(1.0, abs(value)):
         half = 0.0
     low, high = METRICS[key].limits

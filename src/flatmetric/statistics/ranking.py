@@ -150,7 +150,7 @@ def _span(own: IntArray) -> tuple[float, float]:
 def _interval(joint: Joint, at: int, level: float) -> tuple[float, float] | None:
     if joint.variation is None:
         return None
-    error, freedom = joint.variation.only(at).spread(np.ones((1, 1)))
+    error, freedom = joint.variation.spread(np.eye(len(joint.values))[[at]])
     half = float(error[0]) * quantile(1 - level / 100, float(freedom[0]))
     return max(0.0, float(joint.values[at]) - half), float(joint.values[at]) + half
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +26,7 @@ _FEWEST_BLOCKS = 6  # are made where only the autocorrelation tells
 _STAYS = 2  # a stretch is this many times as long as a molecule stays on
 _FEWEST_STRETCHES = 8
 _ROUNDING = 1e-12  # relative: a smaller variance is rounding
+_NUMBERS_AT_ONCE = 5_000_000  # to bound the memory
 _NEAR = 4.0  # times lam: a detection further from every molecule belongs to none
 
 _OF_MATCHES = tuple(name for name, _ in match_quantities(MatchedRows(*[np.ones((1, 3))] + [np.ones(1)] * 4)))
@@ -242,38 +244,48 @@ def _owners(score: Score) -> IntArray:
     return owner
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Variation:
-    """How estimates vary together: their (k, k) covariance, and the independent contributions behind it.
+class Variation(ABC):
+    """How estimates vary together.
 
-    `units` are (units, k) contributions that add up to the error of each estimate.
+    `units` are the (units, k) independent contributions to the errors of k estimates, `covariance` what they add up to.
     """
 
-    covariance: FloatArray
     units: FloatArray
-    by_molecules: bool
+    covariance: FloatArray
 
-    def only(self, at: int) -> Variation:
-        """The variation of one estimate."""
-        return Variation(self.covariance[at : at + 1, at : at + 1], self.units[:, at : at + 1], self.by_molecules)
+    @abstractmethod
+    def spread(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Standard errors and degrees of freedom of combinations of the estimates, (combinations, k) weights."""
+
+    def each(self) -> tuple[FloatArray, FloatArray]:
+        """Standard error and degrees of freedom of every estimate."""
+        return self.spread(np.eye(self.units.shape[1]))
+
+    def _effective(self, weights: FloatArray) -> FloatArray:
+        """How many units carry the variance of each combination: few large ones are no better than few units."""
+        found = np.empty(len(weights))
+        for at, own in enumerate(weights):
+            squares = (self.units @ own) ** 2
+            found[at] = squares.sum() ** 2 / max((squares**2).sum(), np.finfo(float).tiny)
+        return found
+
+
+class BlockVariation(Variation):
+    """The variation of estimates from what each independent block adds to their errors, (blocks, k)."""
+
+    def __init__(self, blocks: FloatArray) -> None:
+        self.units = blocks - blocks.mean(axis=0)
+        self.covariance = len(blocks) / (len(blocks) - 1) * self.units.T @ self.units
 
     def spread(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Standard errors and degrees of freedom of combinations of the estimates, (combinations, k) weights."""
         variance = np.einsum("ik,kl,il->i", weights, self.covariance, weights)
-        own_variance = weights**2 @ np.diag(self.covariance)
-        variance = np.where(variance > _ROUNDING * own_variance, variance, 0.0)  # e.g. the difference of equal programs
-        freedom = np.empty(len(weights))
-        for at, own in enumerate(weights):
-            units = self.units @ own
-            squares = units**2
-            # How many units carry the variance: few large ones are no better than few units. For normal ones it is a
-            # third of their number; the contributions of molecules are far from normal.
-            effective = squares.sum() ** 2 / max((squares**2).sum(), np.finfo(float).tiny)
-            freedom[at] = effective if self.by_molecules else min(len(units) - 1, 3 * effective - 1)
-        return np.sqrt(variance), np.maximum(freedom, 1.0)
+        # Of normal blocks, a third is effective in this sense.
+        freedom = np.minimum(len(self.units) - 1, 3 * self._effective(weights) - 1)
+        return _root(variance, weights, self.covariance), np.maximum(freedom, 1.0)
 
 
-def variation_of_blocks(blocks: FloatArray) -> Variation | None:
+def variation_of_blocks(blocks: FloatArray) -> BlockVariation | None:
     """The variation of estimates from (blocks, k) independent contributions; None for fewer than three blocks.
 
     Examples
@@ -281,40 +293,57 @@ def variation_of_blocks(blocks: FloatArray) -> Variation | None:
     >>> variation_of_blocks(np.array([[1.0], [-1.0], [0.0]])).covariance.tolist()
     [[3.0]]
     """
-    count = len(blocks)
-    if count < FEWEST_BLOCKS:
-        return None
-    centred = blocks - blocks.mean(axis=0)
-    return Variation(count / (count - 1) * centred.T @ centred, centred, by_molecules=False)
+    return BlockVariation(blocks) if len(blocks) >= FEWEST_BLOCKS else None
 
 
-def variation_of_molecules(cells: Cells, contributions: FloatArray, alone: FloatArray, *, joint: bool) -> Variation:
-    """The variation of estimates whose error is the sum of (cells, k) contributions and of (stretches, k) ones that
+class MoleculeVariation(Variation):
+    """The variation of estimates whose errors are sums of (cells, k) contributions, and of (stretches, k) ones that
     belong to no molecule.
 
     Three things vary: which molecules there are and how each is seen; how many shine at a time, which makes others
     better or worse; and what neighbours do to each other while they are on. The last is what the stretches vary beyond
-    their molecules. `joint` computes covariances as well; else only the variances are right.
+    their molecules. `covariance` has the first alone.
     """
-    n = np.bincount(cells.stretch, cells.truths, minlength=cells.stretches)
-    crowd = n - n.mean()
-    together = grouped(cells.stretch, contributions, cells.stretches) + alone
-    slope = crowd @ together / max(float(crowd @ crowd), np.finfo(float).tiny)
-    share = cells.truths * (crowd / np.maximum(n, 1))[cells.stretch]
-    own_cells = contributions - share[:, None] * slope
-    count = int(cells.molecule.max()) + 1
-    number = len(np.unique(cells.molecule))
-    own = grouped(cells.molecule, own_cells, count) * math.sqrt(number / max(1, number - 1))
-    lives = np.bincount(cells.molecule, cells.truths)
-    rest = together - crowd[:, None] * slope
-    correction = cells.stretches / max(1, cells.stretches - 1)
-    if joint:
-        covariance = own.T @ own + np.outer(slope, slope) * (lives**2).sum() + alone.T @ alone
-        between = correction * rest.T @ rest - own_cells.T @ own_cells - alone.T @ alone
-        values, vectors = np.linalg.eigh(between)
-        covariance += (vectors * np.maximum(values, 0.0)) @ vectors.T
-    else:
-        variance = (own**2).sum(axis=0) + slope**2 * (lives**2).sum() + (alone**2).sum(axis=0)
-        between = correction * (rest**2).sum(axis=0) - (own_cells**2).sum(axis=0) - (alone**2).sum(axis=0)
-        covariance = np.diag(variance + np.maximum(between, 0.0))
-    return Variation(covariance, own, by_molecules=True)
+
+    def __init__(self, cells: Cells, contributions: FloatArray, alone: FloatArray) -> None:
+        self._cells, self._contributions, self._alone = cells, contributions, alone
+        number = len(np.unique(cells.molecule))
+        self._correction = number / max(1, number - 1)
+        self.units = grouped(cells.molecule, contributions, int(cells.molecule.max()) + 1)
+        self.covariance = self._correction * self.units.T @ self.units + alone.T @ alone
+
+    def spread(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Standard errors and degrees of freedom of combinations of the estimates, (combinations, k) weights."""
+        at_once = max(1, _NUMBERS_AT_ONCE // max(1, len(self._contributions)))
+        parts = [self._variances(weights[at : at + at_once]) for at in range(0, len(weights), at_once)]
+        variance = np.concatenate(parts) if parts else np.zeros(0)
+        return _root(variance, weights, self.covariance), np.maximum(self._effective(weights), 1.0)
+
+    def _variances(self, weights: FloatArray) -> FloatArray:
+        cells, contributions, alone = self._cells, self._contributions @ weights.T, self._alone @ weights.T
+        n = np.bincount(cells.stretch, cells.truths, minlength=cells.stretches)
+        crowd = n - n.mean()
+        spread = max(float(crowd @ crowd), np.finfo(float).tiny)
+        together = grouped(cells.stretch, contributions, cells.stretches) + alone
+        slope = crowd @ together / spread
+        rest = together - crowd[:, None] * slope
+        share = cells.truths * (crowd / np.maximum(n, 1))[cells.stretch]
+        own_cells = contributions - share[:, None] * slope
+        own = grouped(cells.molecule, own_cells, int(cells.molecule.max()) + 1)
+        lives = np.bincount(cells.molecule, cells.truths)
+        squares = (rest**2).sum(axis=0)
+        # A score depends on the crowd; what two programs differ by seldom does: there the usual error of a regression
+        # is taken off.
+        difference = (weights != 0).sum(axis=1) > 1
+        by_chance = difference * squares / max(1, cells.stretches - 2) / spread
+        crowded = (lives**2).sum() * np.maximum(slope**2 - by_chance, 0.0)
+        alone_squares = (alone**2).sum(axis=0)
+        explained = (own_cells**2).sum(axis=0) + alone_squares
+        between = cells.stretches / max(1, cells.stretches - 1) * squares - explained
+        return np.asarray(self._correction * (own**2).sum(axis=0) + alone_squares + crowded + np.maximum(between, 0.0))
+
+
+def _root(variance: FloatArray, weights: FloatArray, covariance: FloatArray) -> FloatArray:
+    """Standard errors; 0 where the variance is rounding, as that of the difference of equal programs."""
+    alone = weights**2 @ np.diag(covariance)
+    return np.sqrt(np.where(variance > _ROUNDING * alone, variance, 0.0))

@@ -86,7 +86,7 @@ def compare_all(
     if added is None:
         # The normal deviate that is as unlikely as this t.
         deviates = np.minimum(-ndtri(p / 2), 1e3)
-        normal = _normal_draws(variation.covariance, error, first, second, draws, rng)
+        normal = _normal_draws(variation.covariance, weights, first, second, draws, rng)
         adjusted, largest, fewest = _step_down(deviates, ((some, some) for some in normal), draws)
         reach = -stdtrit(freedom, float(ndtr(-np.quantile(largest, level / 100))))
     else:
@@ -151,7 +151,7 @@ def _as_t(standardised: float, blocks: int) -> float:
 
 def _normal_draws(
     covariance: FloatArray,
-    error: FloatArray,
+    weights: FloatArray,
     first: IntArray,
     second: IntArray,
     draws: int,
@@ -160,6 +160,9 @@ def _normal_draws(
     """Standardised differences of normal errors, (draws, pairs), some draws at a time."""
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
+    variance = np.einsum("ik,kl,il->i", weights, covariance, weights)
+    alone = weights**2 @ np.diag(covariance)
+    error = np.sqrt(np.where(variance > _ROUNDING * alone, variance, 0.0))
     with np.errstate(divide="ignore"):
         per_error = np.where(error > 0, 1 / error, 0.0)
     for start in range(0, draws, _DRAWS_AT_ONCE):
