@@ -56,9 +56,9 @@ def intervals_title(intervals: Intervals) -> str:
     '95 % intervals for this structure, from 25 independent blocks of 120 frames'
     """
     count = intervals.blocks
-    blocks = f"{count} independent block{'' if count == 1 else 's'} of {intervals.block} frames"
-    units = "molecules, as there are only" if intervals.unit == "molecules" else ""
-    return f"{intervals.level:g} % intervals for this structure, from {units} {blocks}".replace("  ", " ")
+    blocks = f"from {count} independent block{'' if count == 1 else 's'} of {intervals.block} frames"
+    units = "by molecules" if intervals.unit == "molecules" else blocks
+    return f"{intervals.level:g} % intervals for this structure, {units}"
 
 
 def finding_sentence(finding: Finding) -> str:

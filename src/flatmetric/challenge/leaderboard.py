@@ -83,7 +83,7 @@ class ScoredFolder:
     def to_markdown(self) -> str:
         """Tables of the ranks: the content of leaderboard.md."""
         board = self.leaderboard
-        lines: list[str] = []
+        lines = ["Ranks and intervals are for the structure of each data set, with new blinking and noise.", ""]
         if len(board.datasets) > 1:
             lines += _ranks_in_markdown("Overall (mean rank, pooled Flat Metric)", board.overall, board.level)
         for name, kind in board.kinds.items():

@@ -265,7 +265,10 @@ def comparison_text(comparison: Comparison) -> str:
     for name, score, intervals in zip(comparison.names, comparison.scores, comparison.intervals, strict=True):
         cells = [_with_interval(key, score.get(key), intervals.intervals[key]) for key in _MAIN]
         rows.append([name, *cells])
-    return "\n".join([*aligned(rows, "<"), "", *(pair_sentence(pair) for pair in comparison.pairs)])
+    first = comparison.intervals[0]
+    remark = [] if first.remark is None else [f"remark: {first.remark}"]
+    sentences = [pair_sentence(pair) for pair in comparison.pairs]
+    return "\n".join([*aligned(rows, "<"), "", *sentences, "", intervals_title(first), *remark])
 
 
 def _with_interval(key: str, value: float | None, span: tuple[float, float] | None) -> str:

@@ -151,7 +151,7 @@ def _ranking(comparison: Comparison) -> str:
                 text += f" ({metric.show_interval(span)})"
             row.append((text, value))
         rows.append(row)
-    caption = f"Best first, with {intervals_title(comparison.intervals[0])}"
+    caption = f"Best first, with {_certainty(comparison.intervals[0])}"
     return table("ranking", caption, ["program", *(metric.heading for metric in columns)], rows, sortable=True)
 
 
