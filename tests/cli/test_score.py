@@ -226,7 +226,7 @@ def test_bound_links_and_neighbours(tmp_path: Path) -> None:
         "Cramer-Rao bound",
         "linked     ",
         "nearest other molecule [nm]",
-        "for this structure, from",
+        "for this structure",
         "(part of missed)",
     ):
         assert part in printed, part
