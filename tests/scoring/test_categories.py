@@ -63,6 +63,11 @@ def test_bins_of_the_distance_to_the_nearest_neighbour() -> None:
     near, far = score_in_bins(fm.score(truth, pred), "neighbour", bins=2)
     assert (near.low, near.n_truth, near.challenge.recall, near.challenge.precision) == (101.0, 20, 0.5, 1.0)
     assert (far.high, far.n_truth, far.challenge.recall) == (3020.0, 21, 1.0)  # the last one is alone
+    # A false detection next to one of two molecules that are far apart goes into the bin of its own distance.
+    stray = {name: np.append(column, 20 if name == "frame" else 0.0) for name, column in pred.items()}
+    stray["y"][-1] = 260.0
+    near, far = score_in_bins(fm.score(truth, stray), "neighbour", bins=2)
+    assert (near.challenge.fp, far.challenge.fp) == (1, 0)
     alone = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
     with pytest.raises(fm.InputError, match="no frame has two molecules"):
         score_in_bins(fm.score(alone, alone), "neighbour")

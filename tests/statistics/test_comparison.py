@@ -92,7 +92,9 @@ def test_equal_programs_on_few_blinking_molecules_are_rarely_told_apart() -> Non
         truth, results = blinking(seed, 150, programs=5)
         entries = [entry_of("d", str(k), fm.score(truth, one)) for k, one in enumerate(results)]
         assert all(entry.of_molecules is not None for entry in entries)
-        wrong += any(pair.told for pair in compare_entries(entries, Certainty(resamples=500))["d"])
+        pairs = compare_entries(entries, Certainty(resamples=500))["d"]
+        wrong += any(pair.told for pair in pairs)
+        assert all(pair.ci_all[0] <= pair.ci[0] for pair in pairs if pair.ci and pair.ci_all and not pair.told)
     assert wrong / trials <= 0.05 + 3 * (0.05 * 0.95 / trials) ** 0.5
 
 
@@ -161,6 +163,8 @@ def test_intervals_of_all_pairs_hold_together_and_agree_with_the_tests(blocks: i
         rng = np.random.default_rng(seed)
         added = rng.normal([0.0, 0.0, 0.3, 0.6], 0.2, (blocks, 4))
         settings = {"level": level, "draws": 400, "rng": rng}
+        two = compare_all(added[:, :2].sum(axis=0), variation_of_blocks(added[:, :2]), added[:, :2], **settings)  # type: ignore[arg-type]
+        assert two.low_all[0] <= two.low[0] or two.p_adjusted[0] < 1 - level / 100
         found = compare_all(added.sum(axis=0), variation_of_blocks(added), added, **settings)  # type: ignore[arg-type]
         true = blocks * (np.array([0.0, 0.0, 0.3, 0.6])[found.first] - np.array([0.0, 0.0, 0.3, 0.6])[found.second])
         held += bool(((found.low_all <= true) & (true <= found.high_all)).all())
