@@ -38,12 +38,17 @@ def pair_sentence(pair: Pair) -> str:
     """
     p = f"p {'<= ' if pair.p_smallest else ''}{pair.p_adjusted:.2g}"
     if not pair.told:
-        span = "" if pair.ci_all is None else f" ({pair.ci_all[0]:.2g} to {pair.ci_all[1]:.2g})"
-        return f"{pair.a} and {pair.b} can't be told apart: {pair.difference:+.2g} nm{span}, {p}"
+        span = "" if pair.ci_all is None else f" ({_short(pair.ci_all[0])} to {_short(pair.ci_all[1])})"
+        return f"{pair.a} and {pair.b} can't be told apart: {_short(pair.difference, '+')} nm{span}, {p}"
     better, worse = (pair.a, pair.b) if pair.difference < 0 else (pair.b, pair.a)
     low, high = sorted(map(abs, pair.ci_all or (pair.difference, pair.difference)))
     by = f"{abs(pair.difference):.1f} nm ({low:.1f} to {high:.1f})"
     return f"{better} is better than {worse} by {by}, {p}"
+
+
+def _short(length: float, sign: str = "") -> str:
+    """A length in nm with two digits, and never an exponent."""
+    return f"{length:{sign}.0f}" if abs(length) >= 10 else f"{length:{sign}.2g}"
 
 
 def intervals_title(intervals: Intervals) -> str:
