@@ -210,6 +210,7 @@ def test_any_two_programs_are_compared(browser: Browser, board: Path) -> None:
 
 def test_any_metric_against_any_other(browser: Browser, board: Path) -> None:
     browser.open(board)
+    browser.choose("#metric-x", "flat_metric")
     browser.choose("#metric-y", "jaccard")
     assert "Spearman over all results: -" in browser.text("#metric-text")
     assert browser.script("return document.getElementById('metric-scatter').layout.yaxis.title.text") == "Jaccard [%]"

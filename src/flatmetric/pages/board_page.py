@@ -167,8 +167,8 @@ def _scatter(entries: Sequence[Entry]) -> str:
 
     sets = "".join(_option(name, name) for name in sorted({entry.dataset for entry in entries}))
     return (
-        f"<div class='controls'><label>Across <select id='metric-x'>{options('flat_metric')}</select></label>"
-        f"<label>Up <select id='metric-y'>{options('efficiency')}</select></label>"
+        f"<div class='controls'><label>Across <select id='metric-x'>{options('efficiency')}</select></label>"
+        f"<label>Up <select id='metric-y'>{options('flat_metric')}</select></label>"
         f"<label>Data set <select id='metric-set'><option value=''>all</option>{sets}</select></label></div>"
         + chart("metric-scatter", "One metric against another, a mark for each result", tall=True)
         + "<p id='metric-text' role='status' aria-live='polite'></p>"

@@ -103,7 +103,7 @@ def _summary(scored: Scored) -> str:
     undefined = score.undefined()
     rows = []
     for key, metric in METRICS.items():
-        if not metric.shown:
+        if not metric.shown or getattr(score, key.split(".")[0]) is None:
             continue
         row: list[Any] = [metric.title, _shown(metric, score), metric.unit]
         if intervals is not None:
