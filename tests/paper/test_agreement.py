@@ -65,7 +65,7 @@ def test_the_lead_tells_the_two_cases_apart() -> None:
             [Advantage("a", -0.4, (-0.6, -0.1))],
             "RMSMD in 1, and in 0 it can't be told (95 %): the claim is not confirmed.",
         ),
-        ([Advantage("a", None, None)], "Too few participants"),
+        ([Advantage("a", None, None)], "Too few methods"),
         ([Advantage("all", 0.5, (0.2, 0.7))], "follows efficiency more closely than RMSMD (95 %): the claim holds."),
         ([Advantage("all", -0.5, (-0.7, -0.2))], "less closely than RMSMD (95 %): the claim is not confirmed."),
     ],

@@ -59,16 +59,16 @@ def test_replicates_are_found_by_their_names() -> None:
 
 def test_methods_are_drawn_whole() -> None:
     rng = np.random.default_rng(0)
-    values = np.column_stack([np.repeat([0.0, 1.0, 2.0], 10)] * 2)
+    values = np.column_stack([np.repeat(np.arange(5.0), 10)] * 2)
     seen: set[int] = set()
 
     def count(rows: np.ndarray) -> float:
         seen.add(len(rows))
         return float(len(set(rows[:, 0])))
 
-    interval_over_methods(values, np.repeat(list("abc"), 10).tolist(), count, 200, rng)
-    assert seen == {30}
-    assert interval_over_methods(values[:20], list("ab") * 10, count, 10, rng) is None
+    assert interval_over_methods(values, np.repeat(list("abcde"), 10).tolist(), count, 200, rng) is not None
+    assert seen == {50}
+    assert interval_over_methods(values[:40], list("abcd") * 10, count, 10, rng) is None
 
 
 @pytest.mark.parametrize("programs", [1, 2])

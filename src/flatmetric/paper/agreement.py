@@ -128,7 +128,7 @@ told (95 %): the claim holds in part.
     """
     known = [one for one in measured if one.difference is not None and one.interval is not None]
     if not known:
-        return "Too few participants to say whether the Flat Metric follows efficiency more closely than RMSMD."
+        return "Too few methods to say whether the Flat Metric follows efficiency more closely than RMSMD."
     ahead = sum(one.interval is not None and one.interval[0] > 0 for one in known)
     behind = sum(one.interval is not None and one.interval[1] < 0 for one in known)
     open_ = len(known) - ahead - behind

@@ -21,6 +21,7 @@ from flatmetric.statistics.simultaneous import rank_sets
 
 _MANY_ENTRIES = 200
 _FEWEST_REPLICATES = 3
+_FEWEST_METHODS = 5
 _REPLICATE = re.compile(r"-r\d+$")
 
 
@@ -289,16 +290,16 @@ def interval_over_methods(
 ) -> tuple[float, float] | None:
     """The middle 95 % of a statistic over draws of whole methods, each with all its rows of `values`.
 
-    None with fewer than three methods, or where fewer than half of the draws define it.
+    None with fewer than five methods, or where fewer than half of the draws define it.
 
     Examples
     --------
     >>> values = np.column_stack([np.arange(6.0), np.arange(6.0)])
-    >>> interval_over_methods(values, list("aabbcc"), lambda v: float(v[:, 0].mean()), 200, np.random.default_rng(0))
-    (0.5, 4.5)
+    >>> interval_over_methods(values, list("abcdef"), lambda v: float(v[:, 0].max()), 200, np.random.default_rng(0))
+    (3.0, 5.0)
     """
     rows = [np.flatnonzero([method == name for method in methods]) for name in sorted(set(methods))]
-    if len(rows) < 3:
+    if len(rows) < _FEWEST_METHODS:
         return None
     drawn = (np.concatenate([rows[k] for k in rng.integers(0, len(rows), len(rows))]) for _ in range(draws))
     found = np.array([statistic(values[chosen]) for chosen in drawn], dtype=np.float64)  # None becomes NaN
