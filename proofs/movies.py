@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,7 +50,6 @@ SCENARIOS = {
 }
 MARATHON = {
     "low-2000": Scenario("low density, 2000 frames", named("MT3.N2.LD").with_frames(2000)),
-    "long-2000": Scenario("on for 20 frames, 2000 frames", _LONG.with_frames(2000)),
 }
 
 
@@ -106,13 +106,19 @@ def trial(work: tuple[str, int]) -> Trial:
     protocol = fm.Protocol(dim=2)
     scores = [fm.score(truth, result, protocol=protocol, threads=1) for result in results]
     intervals = confidence(scores[0])
-    settings = Certainty(resamples=200)
+    values, ends = measured(scores)
+    return Trial(values, ends, intervals.blocks, intervals.unit)
+
+
+def measured(scores: Sequence[fm.Score]) -> tuple[FloatArray, FloatArray]:
+    """The metrics of the first of two scores and the difference of their Flat Metrics, and (5, 2) ends of intervals."""
+    intervals, settings = confidence(scores[0]), Certainty(resamples=200)
     joint = vary_together([entry_of("", str(k), score) for k, score in enumerate(scores)], settings)
     pair = pairs_of(["0", "1"], joint, settings)[0][0]
     values = [*(scores[0].get(key) for key in METRICS), pair.difference]
     spans = [*(intervals.intervals[key] for key in METRICS), pair.ci]
     ends = [(np.nan, np.nan) if span is None else span for span in spans]
-    return Trial(np.array(values, dtype=np.float64), np.array(ends), intervals.blocks, intervals.unit)
+    return np.array(values, dtype=np.float64), np.array(ends)
 
 
 def structure_trial(seed: int) -> float:

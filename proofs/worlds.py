@@ -12,6 +12,7 @@ from flatmetric.statistics.comparison import compare_entries
 from flatmetric.statistics.entries import Entry, entry_of
 from flatmetric.statistics.intervals import Certainty, quantile
 from flatmetric.statistics.ranking import rank
+from proofs.movies import measured
 from tests.statistics.worlds import blinking, entries_of
 
 STEPS = 8
@@ -68,6 +69,12 @@ def _remembering(rng: np.random.Generator, frames: int, columns: int, memory: fl
 
     noise = rng.normal(size=(frames + 200, columns))
     return np.asarray(lfilter([np.sqrt(1 - memory**2)], [1.0, -memory], noise, axis=0)[200:])
+
+
+def long_trial(seed: int) -> tuple[FloatArray, FloatArray]:
+    """Two programs on many blinking molecules, without images, so that blocks are the units."""
+    truth, results = blinking(seed, 10_000, programs=2, errors=(20.0, 22.0), per_frame=3)
+    return measured([fm.score(truth, one, threads=1) for one in results])
 
 
 def ranks_hold(seed: int) -> bool:

@@ -54,11 +54,11 @@ def test_cells_and_frames_add_up_to_the_same() -> None:
 
 def test_blocks_are_as_long_as_molecules_live() -> None:
     truth = {"frame": [1, 5, 1, 2, 3, 4], "x": np.arange(6.0) * 900, "y": np.zeros(6), "id": [1, 1, 2, 2, 3, 3]}
-    assert sampling_of(fm.score(truth, truth)).block == 5
-    long = fm.score(*blinking(1, 3000, per_frame=2))
+    assert sampling_of(fm.score(truth, truth)).block == 10
+    long = fm.score(*blinking(1, 8000, per_frame=2))
     short = fm.score(*blinking(1, 200, per_frame=2))
     assert confidence(long).unit == "blocks" and confidence(short).unit == "molecules"
-    assert confidence(long).block >= 60 and confidence(long).blocks == 3000 // confidence(long).block
+    assert confidence(long).block >= 120 and confidence(long).blocks == 8000 // confidence(long).block
     remark = confidence(short).remark
     assert remark is not None and "molecules are taken as independent" in remark
     assert confidence(long, Certainty(block=10)).remark is None

@@ -18,9 +18,10 @@ from flatmetric.scoring.score import Score
 
 FEWEST_BLOCKS = 3
 """With fewer blocks than this, they tell nothing."""
-ENOUGH_BLOCKS = 10
+ENOUGH_BLOCKS = 20
 """With fewer blocks than this, molecules are the units where they are known."""
-_SPAN_SHARE = 0.95  # of the molecules: a block is at least as long as they live
+_SPAN_SHARE = 0.95  # of the molecules live no longer than what is taken as their life
+_BLOCK_PER_LIFE = 2  # a block is this many lives long, as molecules at its border belong to two blocks
 _BLOCK_PER_TIME = 5  # a block is this many autocorrelation times long, where molecules are not known
 _FEWEST_BLOCKS = 6  # are made where only the autocorrelation tells
 _STAYS = 2  # a stretch is this many times as long as a molecule stays on
@@ -119,7 +120,7 @@ def grouped(place: IntArray, table: FloatArray, count: int) -> FloatArray:
 def sampling_of(score: Score, block: int | None = None) -> Sampling:
     """Which parts of a score are correlated; a given `block` (frames) is taken as it is.
 
-    Where molecules are known, a block is at least as long as 95 % of them live, else several times as long as the
+    Where molecules are known, a block is twice as long as 95 % of them live, else several times as long as the
     autocorrelation of the frames.
 
     Examples
@@ -127,7 +128,7 @@ def sampling_of(score: Score, block: int | None = None) -> Sampling:
     >>> from flatmetric.scoring.score import score
     >>> truth = {"frame": [1, 2, 3], "x": [0.0, 0.0, 9.0], "y": [0.0, 0.0, 9.0], "id": [1, 1, 2]}
     >>> sampling_of(score(truth, truth)).block
-    2
+    4
     """
     sums, molecule, frame = score.sums, score.matched.molecule, score.matched.kept_truth.frame
     span = int(frame.min()), int(frame.max())
@@ -144,7 +145,8 @@ def sampling_of(score: Score, block: int | None = None) -> Sampling:
     key, row_cell = np.unique(molecule * stretches + stretch, return_inverse=True)
     row_cell = row_cell.reshape(-1)
     truths = np.bincount(row_cell, minlength=len(key)).astype(np.float64)
-    return Sampling(sums.frame, span, life, Cells(key // stretches, key % stretches, truths, stretches), row_cell)
+    cells = Cells(key // stretches, key % stretches, truths, stretches)
+    return Sampling(sums.frame, span, _BLOCK_PER_LIFE * life, cells, row_cell)
 
 
 def block_from_autocorrelation(frames: IntArray, span: tuple[int, int], columns: Sequence[FloatArray]) -> int:

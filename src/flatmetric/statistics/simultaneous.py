@@ -12,7 +12,7 @@ import numpy as np
 from flatmetric._arrays import BoolArray, FloatArray, IntArray
 from flatmetric.statistics.sampling import Variation
 
-_DRAWS_AT_ONCE = 500  # to bound the memory
+_DRAWS_AT_ONCE, _NUMBERS_AT_ONCE = 500, 20_000_000  # to bound the memory
 _ROUNDING = 1e-12  # relative: a smaller difference or variance is rounding
 _ENOUGH_FOR_FLIPS = 8  # blocks: with fewer, their flips are too few for a quantile of 95 %
 
@@ -83,10 +83,12 @@ def compare_all(
     p = np.minimum(1.0, 2 * stdtr(freedom, -t))
     miss = 1 - level / 100
     one = -stdtrit(freedom, miss / 2)
+    at_once = max(1, min(_DRAWS_AT_ONCE, _NUMBERS_AT_ONCE // count))
     if added is None:
         # The normal deviate that is as unlikely as this t.
         deviates = np.minimum(-ndtri(p / 2), 1e3)
-        normal = _normal_draws(variation.covariance, weights, first, second, draws, rng)
+        sizes = [min(at_once, draws - start) for start in range(0, draws, at_once)]
+        normal = _normal_draws(variation.covariance, weights, first, second, sizes, rng)
         adjusted, largest, fewest = _step_down(deviates, ((some, some) for some in normal), draws)
         reach = -stdtrit(freedom, float(ndtr(-np.quantile(largest, level / 100))))
     else:
@@ -95,7 +97,7 @@ def compare_all(
         total = 2 ** (len(added) - 1) if complete else draws
         null = (
             (_standardised(signs, added, first, second), _standardised(signs, variation.units, first, second))
-            for signs in _flips(len(added), draws, complete, rng)
+            for signs in _flips(len(added), total, at_once, rng if not complete else None)
         )
         adjusted, largest, fewest = _step_down(observed, null, total, all_flips=complete)
         reach = np.full(count, _as_t(float(np.quantile(largest, level / 100)), len(added)))
@@ -103,7 +105,7 @@ def compare_all(
             reach = np.full(count, float(-stdtrit(len(added) - 1, miss / (2 * count))))
     adjusted = np.minimum(1.0, np.maximum(adjusted, p))
     told = adjusted < miss
-    reach = np.maximum(reach, one)
+    reach = np.where(error > 0, np.maximum(reach, one), 0.0)
     low_all, high_all = difference - reach * error, difference + reach * error
     # The interval tells apart what the steps tell apart, and nothing else.
     below, above = difference < 0, difference > 0
@@ -117,12 +119,11 @@ def _pairs(count: int) -> list[tuple[int, int]]:
     return list(itertools.combinations(range(count), 2)) or [(0, 0)]
 
 
-def _flips(blocks: int, draws: int, complete: bool, rng: np.random.Generator) -> Iterator[FloatArray]:
-    """Signs of the blocks, some flips at a time: all with the last block as it is, or as many as are drawn."""
-    total = 2 ** (blocks - 1) if complete else draws
-    for start in range(0, total, _DRAWS_AT_ONCE):
-        size = min(_DRAWS_AT_ONCE, total - start)
-        if complete:
+def _flips(blocks: int, total: int, at_once: int, rng: np.random.Generator | None) -> Iterator[FloatArray]:
+    """Signs of the blocks, some flips at a time: drawn, or without a generator all with the last block as it is."""
+    for start in range(0, total, at_once):
+        size = min(at_once, total - start)
+        if rng is None:
             numbers = np.arange(start, start + size)
             yield np.where((numbers[:, None] >> np.arange(blocks)) & 1, -1.0, 1.0)
         else:
@@ -154,10 +155,10 @@ def _normal_draws(
     weights: FloatArray,
     first: IntArray,
     second: IntArray,
-    draws: int,
+    sizes: Sequence[int],
     rng: np.random.Generator,
 ) -> Iterator[FloatArray]:
-    """Standardised differences of normal errors, (draws, pairs), some draws at a time."""
+    """Standardised differences of normal errors, (draws, pairs), as many draws at a time as `sizes` say."""
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     variance = np.einsum("ik,kl,il->i", weights, covariance, weights)
@@ -165,8 +166,8 @@ def _normal_draws(
     error = np.sqrt(np.where(variance > _ROUNDING * alone, variance, 0.0))
     with np.errstate(divide="ignore"):
         per_error = np.where(error > 0, 1 / error, 0.0)
-    for start in range(0, draws, _DRAWS_AT_ONCE):
-        drawn = rng.standard_normal((min(_DRAWS_AT_ONCE, draws - start), len(covariance))) @ root.T
+    for size in sizes:
+        drawn = rng.standard_normal((size, len(covariance))) @ root.T
         yield np.abs(drawn[:, first] - drawn[:, second]) * per_error
 
 
