@@ -66,4 +66,4 @@ def test_a_leaderboard_of_another_level_says_so() -> None:
         entry_of("d", name, fm.score(truth, dict(truth, x=[d] * 30))) for name, d in (("a", 5.0), ("b", 9.0))
     )
     board = rank(entries, Certainty(level=80.0))
-    assert "| rank | 80 % |" in ScoredFolder(board, entries, {}, LeaderboardOptions()).to_markdown()
+    assert "possible ranks (80 %)" in ScoredFolder(board, entries, {}, LeaderboardOptions()).to_markdown()
