@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -58,12 +59,12 @@ class Imaging:
     @classmethod
     def parse(cls, given: Mapping[str, float]) -> Imaging:
         """Imaging from numbers by name."""
-        known = {"pixel_size", "sigma", "background", "em", "quantum_efficiency", "focal_depth"}
+        fields = {field.name: field.default for field in dataclasses.fields(cls)}
         for name in given:
-            if name not in known:
-                raise InputError(f"bound has no {name!r}; it has {', '.join(sorted(known))}")
-        for name in ("pixel_size", "sigma", "background"):
-            if name not in given:
+            if name not in fields:
+                raise InputError(f"bound has no {name!r}; it has {', '.join(sorted(fields))}")
+        for name, default in fields.items():
+            if default is dataclasses.MISSING and name not in given:
                 raise InputError(f"bound lacks {name}; give pixel_size, sigma and background")
         values: dict[str, Any] = dict(given)
         values["em"] = bool(values.get("em", False))

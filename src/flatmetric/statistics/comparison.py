@@ -168,7 +168,6 @@ def pairs_of(names: Sequence[str], joint: Joint, certainty: Certainty) -> tuple[
             bool(all_.p_adjusted[k] < 1 - certainty.level / 100),
         )
         for k in range(len(all_.first))
-        if all_.first[k] != all_.second[k]
     )
     return pairs, all_
 

@@ -73,11 +73,11 @@ def entry_of(dataset: str, program: str, score: Score) -> Entry:
     sampling, sums, molecules = sampling_of(score), score.sums, len(score.matched.truth_kept)
     mass = "n_truth" if score.weights == "uniform" else "mass"
     scale = 1.0 if score.weights == "uniform" else float(molecules)
-    of_molecules = None
-    if sampling.by_molecules and sampling.cells is not None:
+    of_molecules, cells = None, sampling.molecule_cells
+    if cells is not None:
         table, alone = cell_table(score, sampling)
         of_molecules = CellCosts(
-            sampling.cells,
+            cells,
             table[:, _PARTS].sum(axis=1) * molecules,
             table[:, SUMMED.index(mass)] * scale,
             alone[:, _PARTS].sum(axis=1) * molecules,

@@ -96,10 +96,10 @@ def confidence(score: Score, certainty: Certainty | None = None) -> Intervals:
     blocks = variation_of_blocks(
         block_sums(sampling.frames, score.sums.table, sampling.span, sampling.block) @ slopes.T
     )
-    molecules = None
-    if sampling.by_molecules and sampling.cells is not None:
+    molecules, cells = None, sampling.molecule_cells
+    if cells is not None:
         of_cells, alone = cell_table(score, sampling)
-        molecules = MoleculeVariation(sampling.cells, of_cells @ slopes.T, alone @ slopes.T)
+        molecules = MoleculeVariation(cells, of_cells @ slopes.T, alone @ slopes.T)
     of_frames = np.abs(slopes[:, [name in FRAME_ONLY for name in SUMMED]]).sum(axis=1) > 0
     by_blocks, by_molecules = (None if one is None else one.each() for one in (blocks, molecules))
     intervals = {}
@@ -135,8 +135,9 @@ def remark_on(sampling: Sampling) -> str | None:
     'only 4 independent blocks: intervals may be too narrow'
     """
     blocks = f"only {sampling.blocks} independent block{'' if sampling.blocks == 1 else 's'}"
-    if sampling.by_molecules and sampling.cells is not None:
-        number = len(np.unique(sampling.cells.molecule))
+    cells = sampling.molecule_cells
+    if cells is not None:
+        number = len(np.unique(cells.molecule))
         molecules = "1 molecule is" if number == 1 else f"{number} molecules are"
         return f"{blocks}, so {molecules} taken as independent instead"
     if sampling.blocks < FEWEST_BLOCKS:

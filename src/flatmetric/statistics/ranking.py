@@ -134,9 +134,12 @@ def rank(entries: Sequence[Entry], certainty: Certainty | None = None) -> Leader
         # Overall, the sets of all data sets must hold together.
         overall_sets[dataset] = dict(zip(programs, rank_sets(pairs, len(here), miss / len(names)), strict=True))
         places = _places(joint.values[None])[0]
+        intervals = _intervals(joint, settings.level)
         standings = [
-            Standing(program, float(place), _span(own), float(value), _interval(joint, at, settings.level))
-            for at, (program, place, own, value) in enumerate(zip(programs, places, sets, joint.values, strict=True))
+            Standing(program, float(place), _span(own), float(value), interval)
+            for program, place, own, value, interval in zip(
+                programs, places, sets, joint.values, intervals, strict=True
+            )
         ]
         datasets[dataset] = tuple(sorted(standings, key=lambda s: (s.rank, s.program)))
     overall = _overall(entries, overall_sets, datasets)
@@ -148,12 +151,11 @@ def _span(own: IntArray) -> tuple[float, float]:
     return float(own[0]), float(own[1])
 
 
-def _interval(joint: Joint, at: int, level: float) -> tuple[float, float] | None:
+def _intervals(joint: Joint, level: float) -> list[tuple[float, float] | None]:
     if joint.variation is None:
-        return None
-    error, freedom = joint.variation.spread(np.eye(len(joint.values))[[at]])
-    half = float(error[0]) * quantile(1 - level / 100, float(freedom[0]))
-    return max(0.0, float(joint.values[at]) - half), float(joint.values[at]) + half
+        return [None] * len(joint.values)
+    spread = zip(joint.values.tolist(), *(part.tolist() for part in joint.variation.each()), strict=True)
+    return [_around(value, error * quantile(1 - level / 100, freedom)) for value, error, freedom in spread]
 
 
 def _kinds(entries: Sequence[Entry], certainty: Certainty) -> dict[str, Kind]:

@@ -71,9 +71,9 @@ class Sampling:
         return int(block_places(self.frames, self.span, self.block)[1])
 
     @property
-    def by_molecules(self) -> bool:
-        """Whether molecules are the units."""
-        return self.cells is not None and self.blocks < ENOUGH_BLOCKS
+    def molecule_cells(self) -> Cells | None:
+        """The cells where molecules are the units; None where blocks are."""
+        return self.cells if self.blocks < ENOUGH_BLOCKS else None
 
 
 def block_places(frames: IntArray, span: tuple[int, int], block: int) -> tuple[IntArray, int]:
@@ -284,7 +284,7 @@ class BlockVariation(Variation):
         variance = np.einsum("ik,kl,il->i", weights, self.covariance, weights)
         # Of normal blocks, a third is effective in this sense.
         freedom = np.minimum(len(self.units) - 1, 3 * self._effective(weights) - 1)
-        return _root(variance, weights, self.covariance), np.maximum(freedom, 1.0)
+        return standard_errors(variance, weights, self.covariance), np.maximum(freedom, 1.0)
 
 
 def variation_of_blocks(blocks: FloatArray) -> BlockVariation | None:
@@ -319,7 +319,7 @@ class MoleculeVariation(Variation):
         at_once = max(1, _NUMBERS_AT_ONCE // max(1, len(self._contributions)))
         parts = [self._variances(weights[at : at + at_once]) for at in range(0, len(weights), at_once)]
         variance = np.concatenate(parts) if parts else np.zeros(0)
-        return _root(variance, weights, self.covariance), np.maximum(self._effective(weights), 1.0)
+        return standard_errors(variance, weights, self.covariance), np.maximum(self._effective(weights), 1.0)
 
     def _variances(self, weights: FloatArray) -> FloatArray:
         cells, contributions, alone = self._cells, self._contributions @ weights.T, self._alone @ weights.T
@@ -345,7 +345,7 @@ class MoleculeVariation(Variation):
         return np.asarray(self._correction * (own**2).sum(axis=0) + alone_squares + crowded + np.maximum(between, 0.0))
 
 
-def _root(variance: FloatArray, weights: FloatArray, covariance: FloatArray) -> FloatArray:
+def standard_errors(variance: FloatArray, weights: FloatArray, covariance: FloatArray) -> FloatArray:
     """Standard errors; 0 where the variance is rounding, as that of the difference of equal programs."""
     alone = weights**2 @ np.diag(covariance)
     return np.sqrt(np.where(variance > _ROUNDING * alone, variance, 0.0))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flatmetric._arrays import BoolArray, FloatArray, IntArray
-from flatmetric.statistics.sampling import Variation
+from flatmetric.statistics.sampling import Variation, standard_errors
 
 _DRAWS_AT_ONCE, _NUMBERS_AT_ONCE = 500, 20_000_000  # to bound the memory
 _ROUNDING = 1e-12  # relative: a smaller difference or variance is rounding
@@ -65,10 +64,10 @@ def compare_all(
     """
     from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-    first, second = (np.array(side, dtype=np.int64) for side in zip(*_pairs(len(values)), strict=True))
+    first, second = np.triu_indices(len(values), 1)
     difference = values[first] - values[second]
     count = len(first)
-    if variation is None:
+    if variation is None or count == 0:
         endless, no_evidence, never = np.full(count, np.inf), np.ones(count), np.zeros(count, dtype=bool)
         low, high = -endless, endless
         return AllPairs(first, second, difference, low, high, low, high, no_evidence, no_evidence, never)
@@ -92,11 +91,12 @@ def compare_all(
         adjusted, largest, fewest = _step_down(deviates, ((some, some) for some in normal), draws)
         reach = -stdtrit(freedom, float(ndtr(-np.quantile(largest, level / 100))))
     else:
-        observed = _standardised(np.ones((1, len(added))), added, first, second)[0] * (1 - _ROUNDING)
+        tested, around = (_Standardised(each, first, second) for each in (added, variation.units))
+        observed = tested(np.ones((1, len(added))))[0] * (1 - _ROUNDING)
         complete = len(added) < 60 and 2 ** (len(added) - 1) <= draws
         total = 2 ** (len(added) - 1) if complete else draws
         null = (
-            (_standardised(signs, added, first, second), _standardised(signs, variation.units, first, second))
+            (tested(signs), around(signs))
             for signs in _flips(len(added), total, at_once, rng if not complete else None)
         )
         adjusted, largest, fewest = _step_down(observed, null, total, all_flips=complete)
@@ -115,10 +115,6 @@ def compare_all(
     return AllPairs(first, second, difference, low, high, low_all, high_all, p, adjusted, adjusted <= fewest)
 
 
-def _pairs(count: int) -> list[tuple[int, int]]:
-    return list(itertools.combinations(range(count), 2)) or [(0, 0)]
-
-
 def _flips(blocks: int, total: int, at_once: int, rng: np.random.Generator | None) -> Iterator[FloatArray]:
     """Signs of the blocks, some flips at a time: drawn, or without a generator all with the last block as it is."""
     for start in range(0, total, at_once):
@@ -130,18 +126,25 @@ def _flips(blocks: int, total: int, at_once: int, rng: np.random.Generator | Non
             yield np.where(rng.integers(0, 2, (size, blocks), dtype=np.int8), -1.0, 1.0)
 
 
-def _standardised(signs: FloatArray, added: FloatArray, first: IntArray, second: IntArray) -> FloatArray:
-    """Differences with the signs of their blocks flipped, over the root of the sum of their squares: (flips, pairs).
+class _Standardised:
+    """Differences of what blocks add with the signs of the blocks flipped, over the root of the sum of their squares.
 
     Student's t of the flipped blocks grows with it.
     """
-    squares = added.T @ added
-    power = squares[first, first] + squares[second, second] - 2 * squares[first, second]
-    flat = power <= _ROUNDING * (squares[first, first] + squares[second, second])
-    summed = signs @ added
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.abs(summed[:, first] - summed[:, second]) / np.sqrt(power)
-    return np.where(flat, 0.0, found)
+
+    def __init__(self, added: FloatArray, first: IntArray, second: IntArray) -> None:
+        self._added, self._first, self._second = added, first, second
+        squares = added.T @ added
+        alone = squares[first, first] + squares[second, second]
+        power = alone - 2 * squares[first, second]
+        self._flat = power <= _ROUNDING * alone
+        self._root = np.sqrt(np.where(self._flat, 1.0, power))
+
+    def __call__(self, signs: FloatArray) -> FloatArray:
+        """The standardised differences of each flip, (flips, pairs)."""
+        summed = signs @ self._added
+        found = np.abs(summed[:, self._first] - summed[:, self._second]) / self._root
+        return np.where(self._flat, 0.0, found)
 
 
 def _as_t(standardised: float, blocks: int) -> float:
@@ -161,9 +164,7 @@ def _normal_draws(
     """Standardised differences of normal errors, (draws, pairs), as many draws at a time as `sizes` say."""
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
-    variance = np.einsum("ik,kl,il->i", weights, covariance, weights)
-    alone = weights**2 @ np.diag(covariance)
-    error = np.sqrt(np.where(variance > _ROUNDING * alone, variance, 0.0))
+    error = standard_errors(np.einsum("ik,kl,il->i", weights, covariance, weights), weights, covariance)
     with np.errstate(divide="ignore"):
         per_error = np.where(error > 0, 1 / error, 0.0)
     for size in sizes:
@@ -205,7 +206,7 @@ def rank_sets(pairs: AllPairs, count: int, miss: float) -> IntArray:
     >>> rank_sets(pair, 2, 0.05).tolist()
     [[1, 1], [2, 2]]
     """
-    told = (pairs.p_adjusted < miss) & (pairs.first != pairs.second)
+    told = pairs.p_adjusted < miss
     smaller = np.where(pairs.difference < 0, pairs.first, pairs.second)[told]
     larger = np.where(pairs.difference < 0, pairs.second, pairs.first)[told]
     lowest = 1 + np.bincount(larger, minlength=count)
