@@ -11,6 +11,7 @@ import numpy.typing as npt
 from flatmetric._arrays import BoolArray, FloatArray, IntArray
 from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations
+from flatmetric.matching.matcher import neighbours
 from flatmetric.metrics.base import Sums, evaluate
 from flatmetric.metrics.jaccard_rmse import ChallengeScore
 from flatmetric.metrics.match_sums import MatchedRows, sum_matches
@@ -27,7 +28,6 @@ QUANTITIES: dict[Quantity, str] = {
 }
 Columns = dict[str, npt.NDArray[Any]]
 _MOST_BINS = 1000
-_ROWS_AT_ONCE = 5000
 
 
 def per_frame(score: Score) -> Columns:
@@ -253,39 +253,16 @@ def _quantities(score: Score, quantity: Quantity) -> tuple[FloatArray, FloatArra
 def _neighbours(score: Score) -> tuple[FloatArray, FloatArray]:
     """The distance in nm from each row to the nearest other true row of its frame that counts."""
     matched = score.matched
-    counts = np.zeros(len(matched.truth), dtype=bool)
-    counts[matched.truth_kept] = True
-    tables = (matched.truth, counts), (matched.pred, np.zeros(len(matched.pred), dtype=bool))
-    sides = [_to_nearest(matched.kept_truth, table, itself, matched.dim, matched.threads) for table, itself in tables]
-    finite = sides[0][np.isfinite(sides[0])]
+    options = {"dim": matched.dim, "threads": matched.threads}
+    of_truth, _ = neighbours(matched.kept_truth, matched.truth, count=2, **options)
+    of_pred, _ = neighbours(matched.kept_truth, matched.pred, count=1, **options)
+    itself = np.zeros(len(matched.truth), dtype=np.int64)
+    itself[matched.truth_kept] = 1  # the nearest is the row itself
+    distance = of_truth[np.arange(len(itself)), itself]
+    finite = distance[np.isfinite(distance)]
     if len(finite) == 0:
         raise InputError("no frame has two molecules, so there is no distance between neighbours to bin by")
-    return np.minimum(sides[0], finite.max()), np.minimum(sides[1], finite.max())
-
-
-def _to_nearest(truth: Localizations, table: Localizations, itself: BoolArray, dim: int, threads: int) -> FloatArray:
-    """The distance from each row of a table to the nearest row of the truth in its frame, where the row is `itself` one
-    of them to the second nearest; infinite where there is none.
-    """
-    from scipy.spatial import cKDTree
-
-    order, row_order = np.argsort(truth.frame, kind="stable"), np.argsort(table.frame, kind="stable")
-    frame, row_frame = truth.frame[order], table.frame[row_order]
-    points, rows = truth.points(dim)[order], table.points(dim)[row_order]
-    # Frames are a further axis, along which they are out of reach of each other; small trees are quicker than one.
-    apart = 4 * (1.0 + float(np.ptp(np.concatenate([points, rows]), axis=0).max()))
-    starts = np.searchsorted(frame, frame[np.arange(0, len(frame), _ROWS_AT_ONCE)])
-    found = np.full(len(table), np.inf)
-    for begin, end in zip(starts, np.append(starts[1:], len(frame)), strict=True):
-        if begin == end:
-            continue
-        first, last = np.searchsorted(row_frame, frame[begin]), np.searchsorted(row_frame, frame[end - 1], side="right")
-        tree = cKDTree(np.column_stack([points[begin:end], apart * (frame[begin:end] - frame[begin])]))
-        here = np.column_stack([rows[first:last], apart * (row_frame[first:last] - frame[begin])])
-        distance, _ = tree.query(here, k=2, distance_upper_bound=apart / 2, workers=threads)
-        chosen = row_order[first:last]
-        found[chosen] = np.where(itself[chosen], distance[:, 1], distance[:, 0])
-    return found
+    return np.minimum(distance, finite.max()), np.minimum(of_pred[:, 0], finite.max())
 
 
 def _edges(values: FloatArray, quantity: Quantity, bins: int) -> FloatArray:

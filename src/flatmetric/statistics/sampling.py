@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray
-from flatmetric.matching.matcher import nearest_rows
+from flatmetric.matching.matcher import neighbours
 from flatmetric.metrics.base import SUMMED
 from flatmetric.metrics.match_sums import MatchedRows, match_quantities
 from flatmetric.scoring.score import Score
@@ -242,7 +242,9 @@ def _owners(score: Score) -> IntArray:
     free = np.flatnonzero(owner < 0)
     if len(free):
         truth, pred = matched.kept_truth, matched.kept_pred.select(free)
-        owner[free] = nearest_rows(truth, pred, dim=matched.dim, within=_NEAR * score.lam, threads=matched.threads)
+        reach = _NEAR * score.lam
+        _, row = neighbours(truth, pred, dim=matched.dim, count=1, within=reach, threads=matched.threads)
+        owner[free] = row[:, 0]
     return owner
 
 
