@@ -24,10 +24,12 @@ SCHEMA = json.loads((resources.files("flatmetric") / "data" / "score.schema.json
 CHALLENGE = fm.Protocol.preset("challenge2016")
 
 
-def run(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def run(
+    *words: str | Path, cwd: Path | None = None, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     """The command line, as a user runs it."""
     command = [sys.executable, "-m", "flatmetric", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, env=env)
 
 
 def wait_until(condition: Callable[[], object], what: str) -> None:

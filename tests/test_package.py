@@ -18,10 +18,11 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "flatmetric"
 
 # Imports go down only: a room may import from itself and from the rooms before it.
-GROUND_FLOOR = {"version", "errors", "_core", "_arrays", "_progress", "_files", "_validation"}
+GROUND_FLOOR = {"version", "errors", "_core", "_arrays", "_progress", "_files", "_shown", "_validation"}
 ROOMS = [
-    *("transport", "localizations", "stacks", "formats", "matching", "metrics", "scoring", "statistics", "quality"),
-    *("sentences", "simulation", "localizers", "challenge", "plots", "pages", "paper", "", "cli", "__main__"),
+    *("transport", "localizations", "stacks", "formats", "matching", "metrics", "quality", "scoring", "statistics"),
+    *("sentences", "simulation", "localizers", "challenge", "plots", "pages", "paper", "views", "api", "", "cli"),
+    "__main__",
 ]
 CORE_ROOMS = ["support", "geometry", "transport", "frames", "text"]
 

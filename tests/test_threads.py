@@ -13,11 +13,13 @@ import pytest
 
 import flatmetric as fm
 from flatmetric import _validation
+from flatmetric.api.leaderboard import board_options
 from flatmetric.challenge import leaderboard
-from flatmetric.challenge.submissions import Submission
+from flatmetric.challenge.submissions import Found, Submission
 from flatmetric.formats import text
 from flatmetric.formats.write import write
-from flatmetric.quality.misalignment import check_tables
+from flatmetric.quality.checking import check_tables
+from flatmetric.scoring.score import score as score_tables
 from flatmetric.statistics.comparison import compare_scores, lead_over
 from flatmetric.statistics.intervals import confidence
 from tests.scenes import scene
@@ -69,11 +71,11 @@ def test_a_leaderboard_fans_out_once(pools: list[int], tmp_path: Path, monkeypat
     def watched(*tables: Any, threads: int, **options: Any) -> Any:
         assert threading.current_thread() is not threading.main_thread()
         inside.append(threads)
-        return fm.score(*tables, threads=threads, **options)
+        return score_tables(*tables, threads=threads, **options)
 
-    monkeypatch.setattr(leaderboard, "score", watched)
-    options = leaderboard.LeaderboardOptions(threads=2)
-    leaderboard.write_leaderboard(submissions, tmp_path / "board", options)
+    monkeypatch.setattr("flatmetric.api.score.score_tables", watched)
+    found = Found(tuple(submissions), {})
+    leaderboard.write_leaderboard(found, tmp_path / "board", board_options({"threads": 2}))
     assert inside == [1] * 4 and set(pools) == {1, 2}
 
 

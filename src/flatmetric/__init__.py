@@ -6,23 +6,62 @@ from typing import TYPE_CHECKING, Any
 from flatmetric.version import __version__
 
 if TYPE_CHECKING:
-    from flatmetric.errors import InputError, ReadWarning
+    from flatmetric.api.check import check, convert, inspect
+    from flatmetric.api.compare import compare
+    from flatmetric.api.leaderboard import leaderboard
+    from flatmetric.api.report import report
+    from flatmetric.api.score import confidence, score
+    from flatmetric.api.simulate import localize, simulate
+    from flatmetric.api.validate import validate
+    from flatmetric.challenge.leaderboard import Leaderboard
+    from flatmetric.errors import FindingWarning, InputError, ReadWarning
     from flatmetric.formats.read import read
     from flatmetric.localizations import Localizations, Provenance
     from flatmetric.matching.protocol import Protocol
     from flatmetric.metrics.bound import Imaging
+    from flatmetric.quality.findings import Finding, Findings
     from flatmetric.scoring.linking import Link
-    from flatmetric.scoring.score import Score, score
+    from flatmetric.scoring.score import Score
+    from flatmetric.statistics.comparison import Comparison
     from flatmetric.transport.curve import FlatCurve, flat_curve
     from flatmetric.transport.flat_metric import flat_metric
     from flatmetric.transport.result import FlatResult, FrameParts, Pairs
 
+# The module of each name, which is loaded when the name is first used.
+_MODULES = {
+    "api.check": ("check", "convert", "inspect"),
+    "api.compare": ("compare",),
+    "api.leaderboard": ("leaderboard",),
+    "api.report": ("report",),
+    "api.score": ("confidence", "score"),
+    "api.simulate": ("localize", "simulate"),
+    "api.validate": ("validate",),
+    "challenge.leaderboard": ("Leaderboard",),
+    "errors": ("FindingWarning", "InputError", "ReadWarning"),
+    "formats.read": ("read",),
+    "localizations": ("Localizations", "Provenance"),
+    "matching.protocol": ("Protocol",),
+    "metrics.bound": ("Imaging",),
+    "quality.findings": ("Finding", "Findings"),
+    "scoring.linking": ("Link",),
+    "scoring.score": ("Score",),
+    "statistics.comparison": ("Comparison",),
+    "transport.curve": ("FlatCurve", "flat_curve"),
+    "transport.flat_metric": ("flat_metric",),
+    "transport.result": ("FlatResult", "FrameParts", "Pairs"),
+}
+
 __all__ = [
+    "Comparison",
+    "Finding",
+    "FindingWarning",
+    "Findings",
     "FlatCurve",
     "FlatResult",
     "FrameParts",
     "Imaging",
     "InputError",
+    "Leaderboard",
     "Link",
     "Localizations",
     "Pairs",
@@ -31,25 +70,21 @@ __all__ = [
     "ReadWarning",
     "Score",
     "__version__",
+    "check",
+    "compare",
+    "confidence",
+    "convert",
     "flat_curve",
     "flat_metric",
+    "inspect",
+    "leaderboard",
+    "localize",
     "read",
+    "report",
     "score",
+    "simulate",
+    "validate",
 ]
-
-# The module of each name, which is loaded when the name is first used.
-_MODULES = {
-    "errors": ("InputError", "ReadWarning"),
-    "formats.read": ("read",),
-    "localizations": ("Localizations", "Provenance"),
-    "matching.protocol": ("Protocol",),
-    "metrics.bound": ("Imaging",),
-    "scoring.linking": ("Link",),
-    "scoring.score": ("Score", "score"),
-    "transport.curve": ("FlatCurve", "flat_curve"),
-    "transport.flat_metric": ("flat_metric",),
-    "transport.result": ("FlatResult", "FrameParts", "Pairs"),
-}
 
 
 def __getattr__(name: str) -> Any:
@@ -62,4 +97,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all: any kind, text, JSON and CSV."""
+"""Files that appear whole or not at all: any kind, text, JSON and CSV; and TOML that is read."""
 
 from __future__ import annotations
 
@@ -32,6 +32,26 @@ def check_writable(path: Path) -> None:
         raise InputError(f"{path}: is not an ordinary file; give another name, or - for standard output")
     if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
         raise InputError(f"{path}: can't be written, permission denied; give another place")
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The content of a TOML file; one sentence if it has none.
+
+    Examples
+    --------
+    >>> read_toml(Path("/no/such/rules.toml"))
+    Traceback (most recent call last):
+    flatmetric.errors.InputError: /no/such/rules.toml: can't be read, No such file or directory
+    """
+    import tomllib
+
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except OSError as error:
+        raise InputError(f"{path}: can't be read, {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"{path}: is not valid TOML ({error})") from error
 
 
 @contextmanager

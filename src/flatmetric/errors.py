@@ -15,7 +15,7 @@ class InputError(ValueError):
 
 
 class ReadWarning(UserWarning):
-    """Something in a file that had to be guessed, or that looks wrong.
+    """Something in a file that looks wrong.
 
     Examples
     --------
@@ -25,4 +25,14 @@ class ReadWarning(UserWarning):
     ...     warnings.warn("result.csv: it has no row", ReadWarning)
     >>> caught[0].category.__name__
     'ReadWarning'
+    """
+
+
+class FindingWarning(UserWarning):
+    """Something that looks wrong with a result as a whole; the findings themselves are in the result's `.findings`.
+
+    Examples
+    --------
+    >>> issubclass(FindingWarning, UserWarning)
+    True
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from flatmetric._arrays import FloatArray, IntArray
 from flatmetric._core import all_within, table_of
+from flatmetric._shown import Shown
 from flatmetric._validation import check_unmasked, thread_count
 from flatmetric.errors import InputError
 
@@ -30,8 +32,10 @@ MAY_HAVE_GAPS = ("sigma", "uncertainty", "background")
 class Provenance:
     """Where a table came from and what was done to it.
 
-    `conversions` lists in order the steps that turned the file's numbers into nm and frames from 1, `dropped` counts
-    rows left out, by reason, and `warnings` lists what had to be guessed or looks wrong.
+    `unit`, `frame_base`, `pixel_size` (nm) and `shift` (nm) are what was used to read it, `fov` (nm) is the field of
+    view where the file states it. `conversions` lists in order the steps that turned the file's numbers into nm and
+    frames from 1, `assumptions` what the file did not say, `dropped` counts rows left out, by reason, and `warnings`
+    lists what looks wrong.
 
     Examples
     --------
@@ -43,14 +47,29 @@ class Provenance:
     sha256: str | None = None
     format: str | None = None
     reason: str | None = None
+    unit: str | None = None
+    frame_base: int | None = None
     pixel_size: tuple[float, float] | None = None
+    shift: tuple[float, float, float] | None = None
+    fov: tuple[float, float] | None = None
     conversions: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
     dropped: Mapping[str, int] = dataclasses.field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
+    def assumed(self, prefix: str = "") -> list[str]:
+        """What the file did not say, as one sentence with the file's name; empty if it said all.
+
+        `prefix` stands before the arguments that would say it: "truth_" for the truth of `score`.
+        """
+        said = "; ".join(self.assumptions)
+        for name in ("unit", "origin", "frame_base", "columns"):
+            said = re.sub(rf"\b{name}=", f"{prefix}{name}=", said)
+        return [f"{self.file or 'table'}: {said}"] if said else []
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Localizations:
+class Localizations(Shown):
     """Localizations of one data set, one row each.
 
     Parameters

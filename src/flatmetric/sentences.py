@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from flatmetric.localizations import Localizations
-    from flatmetric.quality.misalignment import Finding
-    from flatmetric.scoring.score import Score
+    from flatmetric.scoring.intervals import Intervals
     from flatmetric.statistics.comparison import Pair
-    from flatmetric.statistics.intervals import Intervals
 
 
 def budget_sentence(value: float, displaced: float, missed: float, false: float, unit: str = "molecule") -> str:
@@ -56,7 +53,7 @@ def intervals_title(intervals: Intervals) -> str:
 
     Examples
     --------
-    >>> from flatmetric.statistics.intervals import Intervals
+    >>> from flatmetric.scoring.intervals import Intervals
     >>> intervals_title(Intervals(95.0, 10000, 0, 120, 25, "blocks", None, {}))
     '95 % intervals for this structure, from 25 independent blocks of 120 frames'
     """
@@ -64,60 +61,3 @@ def intervals_title(intervals: Intervals) -> str:
     blocks = f"from {count} independent block{'' if count == 1 else 's'} of {intervals.block} frames"
     units = "by molecules" if intervals.unit == "molecules" else blocks
     return f"{intervals.level:g} % intervals for this structure, {units}"
-
-
-def finding_sentence(finding: Finding) -> str:
-    """One finding in plain words.
-
-    Examples
-    --------
-    >>> from flatmetric.quality.misalignment import Finding
-    >>> print(finding_sentence(Finding("frame_offset", -1, 120.0, 30.5, 1.0, "frame_base=0")))
-    frames are off by -1: frame_base=0 (Flat Metric 120.0 to 30.5 nm)
-    """
-    change = f"Flat Metric {finding.flat_metric_before:.1f} to {finding.flat_metric_after:.1f} nm"
-    return f"{_what(finding)}: {finding.fix} ({change})"
-
-
-def _what(finding: Finding) -> str:
-    estimate = finding.estimate
-    match finding.kind:
-        case "shift":
-            return f"everything is shifted by x {estimate['x']:+.1f}, y {estimate['y']:+.1f} nm"
-        case "frame_offset":
-            return f"frames are off by {estimate:+d}"
-        case "swapped_axes":
-            return "x and y are exchanged"
-        case "flipped_axis":
-            return f"{estimate['axis']} is mirrored at {estimate['size'] / 2:g} nm"
-        case "scale":
-            return f"positions are {estimate:.6g} times the true ones"
-        case "z_sign":
-            return "z has the wrong sign"
-        case "duplicates":
-            return f"{estimate} rows repeat another"
-        case "truncated":
-            return f"the result ends at frame {estimate['last_frame']} of {estimate['truth_last_frame']}"
-
-
-def file_warnings(*tables: Localizations) -> list[str]:
-    """The warnings about files, each with the file's name."""
-    return [f"{table.provenance.file}: {warning}" for table in tables for warning in table.provenance.warnings]
-
-
-def result_warnings(truth: Localizations, pred: Localizations, score: Score) -> list[str]:
-    """All that looks wrong with a result: its files as they were read, its frames, and the findings of a short check.
-
-    Examples
-    --------
-    >>> from flatmetric.localizations import Localizations
-    >>> from flatmetric.scoring.score import score
-    >>> truth, nothing = Localizations(frame=[1], x=[0.0], y=[0.0]), Localizations(frame=[], x=[], y=[])
-    >>> result_warnings(truth, nothing, score(truth, nothing))
-    ['there is no detection at all']
-    """
-    from flatmetric.quality.misalignment import check_window
-
-    findings = map(finding_sentence, check_window(truth, pred, lam=score.lam, threads=score.matched.threads))
-    whole = [f"the result may be wrong as a whole: {finding}; see flatmetric check" for finding in findings]
-    return [*file_warnings(truth, pred), *score.warnings, *whole]

@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 
 import flatmetric as fm
-from flatmetric.challenge.leaderboard import LeaderboardOptions, write_leaderboard
-from flatmetric.challenge.submissions import Submission, find_submissions
-from flatmetric.formats.conversion import ReadOptions
+from flatmetric.api.leaderboard import board_options
+from flatmetric.challenge.leaderboard import write_leaderboard
+from flatmetric.challenge.submissions import Found, Submission
 from flatmetric.formats.write import write
 from flatmetric.matching.protocol import Wobble
-from flatmetric.scoring.score import ScoreOptions
 from tests.scenes import run, scene
 
 
@@ -30,8 +29,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def flat_metric(folder: Path, **changes: Any) -> float:
-    options = LeaderboardOptions(score=ScoreOptions(**changes))
-    (entry,) = write_leaderboard(find_submissions(folder), folder / "board", options).entries
+    (entry,) = fm.leaderboard(folder, out=folder / "board", replace=True, **changes).entries
     value = entry.metrics["flat_metric"]
     assert value is not None
     return value
@@ -63,7 +61,7 @@ def test_an_edited_wobble_table_is_scored_anew(folder: Path) -> None:
     values = []
     for step in (0.0, 90.0, 0.0):
         table.write_text(f"dx,dy,z\n{step},0,0\n")
-        out = run("leaderboard", folder, "--wobble", table, "--dim", "3", "--out", folder / "board")
+        out = run("leaderboard", folder, "--wobble", table, "--dim", "3", "--out", folder / "board", "--replace")
         assert out.returncode == 0, out.stderr
         content = json.loads((folder / "board" / "leaderboard.json").read_text())
         values.append(content["metrics"][0]["flat_metric"])
@@ -92,13 +90,12 @@ def test_a_damaged_store_is_scored_anew(folder: Path) -> None:
 
 def test_one_bad_truth_is_the_reason_of_all_its_results(folder: Path) -> None:
     (folder / "one" / "truth.csv").write_text("nothing,of,use\n")
-    scored = write_leaderboard(find_submissions(folder), folder / "board", LeaderboardOptions())
+    scored = fm.leaderboard(folder, out=folder / "board")
     assert not scored.entries and "no column is known as x" in scored.failures["one", "mine"]
-    nowhere = Submission("two", "mine", folder / "none.csv", folder / "none.csv")
-    assert "no such file" in write_leaderboard([nowhere], folder / "b", LeaderboardOptions()).failures["two", "mine"]
+    nowhere = Found((Submission("two", "mine", folder / "none.csv", folder / "none.csv"),), {})
+    assert "no such file" in write_leaderboard(nowhere, folder / "b", board_options({})).failures["two", "mine"]
 
 
 def test_results_are_read_as_asked(folder: Path) -> None:
-    options = LeaderboardOptions(pred=ReadOptions(shift=(90.0, 0.0, 0.0)))
-    (entry,) = write_leaderboard(find_submissions(folder), folder / "board", options).entries
+    (entry,) = fm.leaderboard(folder, out=folder / "board", shift=(90.0, 0.0)).entries
     assert (entry.metrics["flat_metric"] or 0.0) > flat_metric(folder) + 20

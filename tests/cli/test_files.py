@@ -66,7 +66,7 @@ def test_nothing_looks_wrong_in_a_good_file(tmp_path: Path) -> None:
         (("inspect", "."), "is a folder"),
         (("inspect", "r.csv", "--unit", "inch"), "unit is 'inch'"),
         (("inspect", "r.csv", "--pixel-size", "wide"), "--pixel-size is 'wide'; give numbers"),
-        (("inspect", "r.csv", "--columns", "x"), "--columns has 'x'; give name=number pairs"),
+        (("inspect", "r.csv", "--columns", "x"), "--columns has 'x'; give name=value pairs"),
         (("inspect", "r.csv", "--fov", "0"), "fov is (0.0, 0.0)"),
         (("inspect", "r.csv", "--json", "no/such/folder.json"), "the folder no/such does not exist"),
         (("inspect", "r.csv", "--json", "r.csv"), "r.csv: is an input"),
@@ -153,7 +153,7 @@ def test_round_trips_lose_only_what_the_target_cannot_hold(
 
 
 def test_convert_says_what_was_lost_and_made_up(thunderstorm: Path, tmp_path: Path) -> None:
-    out = run("convert", thunderstorm, tmp_path / "o.csv")
+    out = run("convert", thunderstorm, tmp_path / "o.txt")
     assert out.returncode == 0 and "3 rows, thunderstorm to challenge-standard" in out.stdout
     assert "no place for sigma, uncertainty, background, id" in out.stderr
 
@@ -168,15 +168,14 @@ def test_skipping_bad_rows_on_request(tmp_path: Path) -> None:
 
 def test_progress_only_on_a_terminal(thunderstorm: Path, monkeypatch: Any, capsys: Any) -> None:
     from flatmetric.cli import progress
-    from flatmetric.formats.conversion import ReadOptions
 
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setattr(progress, "_PATIENCE_S", -1.0)
-    progress.read_with_progress(thunderstorm, ReadOptions())
-    assert "reading t.csv [####" in capsys.readouterr().err
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
-    progress.read_with_progress(thunderstorm, ReadOptions())
-    assert capsys.readouterr().err == ""
+    for is_terminal in (True, False):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)  # noqa: B023
+        with progress.progress_bar() as bar:
+            fm.inspect(thunderstorm, progress=bar)
+        assert ("reading t.csv [####" in capsys.readouterr().err) == is_terminal
 
 
 def test_a_link_is_followed_and_stays_a_link(tmp_path: Path) -> None:
@@ -201,5 +200,5 @@ def test_an_archive_and_its_metadata_are_inputs(tmp_path: Path) -> None:
 
 def test_an_empty_table_needs_a_header(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("frame,x,y\n")
-    out = run("convert", tmp_path / "t.csv", tmp_path / "o.csv")
-    assert out.returncode == 2 and "--to thunderstorm" in out.stderr and not (tmp_path / "o.csv").exists()
+    out = run("convert", tmp_path / "t.csv", tmp_path / "o.txt")
+    assert out.returncode == 2 and "--to thunderstorm" in out.stderr and not (tmp_path / "o.txt").exists()

@@ -49,7 +49,7 @@ def test_programs_are_ranked_in_each_data_set_and_overall(folder: Path) -> None:
     assert content["overall"][0]["rank_interval"] == [1, 1]
     known = len(LEADERBOARD) - 1  # these results claim no uncertainty
     assert len(content["correlations"]) == 3 * known * (known - 1) // 2
-    assert "| 1 | 1 to 1 | good |" in (folder / "leaderboard" / "leaderboard.md").read_text()
+    assert "| 1 | good | 1 | 1 to 1 |" in (folder / "leaderboard" / "leaderboard.md").read_text()
 
 
 def test_a_second_run_scores_only_what_is_new(folder: Path) -> None:
@@ -60,15 +60,19 @@ def test_a_second_run_scores_only_what_is_new(folder: Path) -> None:
     run("leaderboard", folder)
     assert {path: path.stat().st_mtime_ns for path in store.iterdir()} == before
     assert (folder / "leaderboard" / "leaderboard.json").read_bytes() == first
-    run("leaderboard", folder, "--lam", "60")  # other settings, other scores
+    out = run("leaderboard", folder, "--lam", "60")
+    assert out.returncode == 2 and "was made with other settings (lam); give another folder with --out" in out.stderr
+    assert (folder / "leaderboard" / "leaderboard.json").read_bytes() == first
+    run("leaderboard", folder, "--lam", "60", "--replace")  # other settings, other scores
     assert len(list(store.iterdir())) == 2 * len(before)
 
 
 def test_one_bad_file_is_a_row_with_its_reason(folder: Path) -> None:
     (folder / "one" / "results" / "broken.csv").write_text("nothing,of,use\n")
     assert run("leaderboard", folder).returncode == 0
-    (row,) = [row for row in read_board(folder)["rows"] if row["program"] == "broken"]
-    assert "no column is known as x" in row["reason"] and row["rank"] == ""
+    row, other = [row for row in read_board(folder)["rows"] if row["program"] == "broken"]
+    assert "no column is known as x" in row["reason"] and row["place"] == ""
+    assert other["reason"] == "no result was handed in"
 
 
 def test_names_of_the_challenge(folder: Path) -> None:
@@ -89,7 +93,7 @@ def test_a_kill_leaves_the_store_whole(folder: Path) -> None:
     for path in store.glob("[0-9a-f]*.json"):
         json.loads(path.read_text())
     assert run("leaderboard", folder).returncode == 0
-    assert len(read_board(folder)["rows"]) == 6
+    assert len([row for row in read_board(folder)["rows"] if row["dataset"] != "overall"]) == 6
 
 
 def test_correlations_are_those_of_scipy() -> None:

@@ -15,8 +15,7 @@ import jsonschema
 import pytest
 
 import flatmetric as fm
-from flatmetric.cli import progress
-from flatmetric.formats.conversion import ReadOptions
+from flatmetric.api import inputs
 from tests.scenes import SCHEMA, run, scene
 
 CASES = Path(__file__).parents[1] / "data" / "challenge-cases"
@@ -60,8 +59,7 @@ def test_challenge_cases(case: str, words: tuple[str, ...], expected: tuple[int 
 
 def test_the_command_and_the_function_agree(files: tuple[Path, Path]) -> None:
     content = scored(*files, "--lam", "80", "--weights", "photons", "--axis-scale", "1,1,0.5", "--gospa-p", "2")
-    with pytest.warns(fm.ReadWarning):
-        truth, pred = fm.read(files[0]), fm.read(files[1])
+    truth, pred = fm.read(files[0]), fm.read(files[1])
     alone = fm.score(truth, pred, lam=80, weights="photons", axis_scale=(1, 1, 0.5), gospa_p=2).to_dict()
     for part in ("flat_metric", "challenge", "molecules", "rmsmd", "gospa", "ospa"):
         assert content[part] == alone[part]
@@ -75,7 +73,7 @@ def test_the_terminal_view(files: tuple[Path, Path]) -> None:
         assert said in out.stdout
     assert "-[1]" in out.stdout and "[1] the truth has no ids" in out.stdout  # a dash with its footnote
     assert "\033" not in out.stdout and "reading" not in out.stderr  # quiet when piped
-    assert all(line.startswith("flatmetric: warning: ") for line in out.stderr.splitlines())
+    assert all(line.startswith(("assumed: ", "finding: ")) for line in out.stderr.splitlines())
 
 
 def test_files_of_explanations(files: tuple[Path, Path], tmp_path: Path) -> None:
@@ -83,13 +81,13 @@ def test_files_of_explanations(files: tuple[Path, Path], tmp_path: Path) -> None
     content = scored(*files, "--per-frame", frames, "--per-molecule", molecules, "--csv", values, "--by", "frame")
     with frames.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert sum(float(row["flat_metric"]) for row in rows) == pytest.approx(content["flat_metric"]["value"])
+    assert sum(float(row["flat_metric_nm"]) for row in rows) == pytest.approx(content["flat_metric"]["value"])
     with molecules.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == content["inputs"]["truth"]["rows"] + content["inputs"]["pred"]["rows"]
     with values.open(encoding="utf-8") as file:
         (row,) = csv.DictReader(file)
-    assert float(row["challenge.jaccard"]) == content["challenge"]["jaccard"] and row["molecules.recall"] == ""
+    assert float(row["challenge.jaccard [%]"]) == content["challenge"]["jaccard"] and row["molecules.recall"] == ""
     assert sum(b["n_truth"] for b in content["by"]["bins"]) == content["compared"]["truth"]
 
 
@@ -185,10 +183,9 @@ def test_a_stop_while_the_files_are_read_stops_the_truth_too(monkeypatch: pytest
     def interrupted() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(progress, "read_file", endless)
-    truth, result = (Path("t.csv"), ReadOptions()), (Path("r.csv"), ReadOptions())
+    monkeypatch.setattr(inputs, "read_file", endless)
     with pytest.raises(KeyboardInterrupt):
-        progress.read_both(truth, result, None, interrupted)
+        inputs.both_tables(Path("t.csv"), Path("r.csv"), {}, meanwhile=interrupted)
     assert not finished
 
 
@@ -213,8 +210,7 @@ def test_bound_links_and_neighbours(tmp_path: Path) -> None:
     bound = "pixel_size=100,sigma=120,background=20,em=1"
     words = ("--bound", bound, "--link", "60,1", "--by", "neighbour", "--bins", "4", "--ci", "95")
     content = scored(*paths, *words)
-    with pytest.warns(fm.ReadWarning):
-        truth, pred = fm.read(paths[0]), fm.read(paths[1])
+    truth, pred = fm.read(paths[0]), fm.read(paths[1])
     imaging = fm.Imaging(pixel_size=100, sigma=120, background=20, em=True)
     alone = fm.score(truth, pred, bound=imaging, link=fm.Link(60, 1)).to_dict()
     assert content["bound"] == alone["bound"] and content["linked"] == alone["linked"]

@@ -95,17 +95,19 @@ def test_empty_decode_file_is_an_empty_table(tmp_path: Path) -> None:
         assert len(fm.read(tmp_path / "a.h5", origin="corner")) == 0
 
 
-def test_guesses_are_warned_of(tmp_path: Path) -> None:
+def test_what_the_file_did_not_say_is_an_assumption_and_no_warning(tmp_path: Path) -> None:
     path = written(tmp_path, "frame,x,y\n0,1,2\n3,4,5\n")
-    with pytest.warns(fm.ReadWarning, match="lengths taken as nm.*frames taken to count from 0"):
-        table = fm.read(path)
-    assert table.frame.tolist() == [1, 4]
+    table = fm.read(path)
+    assert table.frame.tolist() == [1, 4] and table.provenance.warnings == ()
+    (assumed,) = table.provenance.assumptions
+    assert assumed.startswith("taken as nm, zero at the outer corner of the first pixel, frames from 0, as the least")
+    assert assumed.endswith("(otherwise give unit=, origin=, frame_base=)")
 
 
 def test_nothing_to_guess_nothing_to_warn(tmp_path: Path) -> None:
     path = written(tmp_path, "frame,x,y\n0,1,2\n3,4,5\n")
     table = fm.read(path, unit="um", frame_base=0, origin="corner")
-    assert table.x.tolist() == [1000, 4000] and table.provenance.warnings == ()
+    assert table.x.tolist() == [1000, 4000] and table.provenance.assumptions == table.provenance.warnings == ()
 
 
 def test_options_convert_in_order(tmp_path: Path) -> None:
@@ -123,7 +125,7 @@ def test_half_a_pixel_is_asked_for_when_its_size_is_unknown(tmp_path: Path) -> N
     path = tmp_path / "r.txt"
     next(s for s in SAMPLES if s.format == "rapidstorm").write(path)
     table = quietly(path)
-    assert any("half a pixel not added" in warning for warning in table.provenance.warnings)
+    assert any("half a pixel not added" in text for text in table.provenance.assumptions)
     np.testing.assert_allclose(table.x, samples.X - 50)
 
 

@@ -102,7 +102,8 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     absent = Method(METHODS["trackpy"].run, METHODS["trackpy"].settings, "no_such_package")
     monkeypatch.setitem(METHODS, "trackpy", absent)
     with pytest.raises(
-        InputError, match=r"needs the package no_such_package, .* pip install 'flatmetric\[localizers\]'"
+        InputError,
+        match=r"needs the package no_such_package, .* pip install '\.\[localizers\]' in a clone of flatmetric",
     ):
         participant("trackpy-1")
 

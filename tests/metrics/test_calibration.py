@@ -16,6 +16,9 @@ from flatmetric.statistics.entries import entry_of
 from flatmetric.statistics.intervals import confidence
 from tests.scenes import run
 
+# What looks wrong with made-up tables is not what is tested here.
+pytestmark = pytest.mark.filterwarnings("ignore::flatmetric.FindingWarning")
+
 
 def claimed(times: float, n: int = 4000) -> tuple[dict[str, Any], dict[str, Any]]:
     """Molecules far apart, found with errors of their own; the claim is the true spread over `times`."""

@@ -16,6 +16,9 @@ from flatmetric.metrics.base import Settings, Sums, evaluate
 from flatmetric.metrics.gospa import Gospa, Ospa, frame_pairs, frame_values
 from flatmetric.metrics.images import SIGMA, VOXEL, frc, image_score, render, snr
 
+# What looks wrong with made-up tables is not what is tested here.
+pytestmark = pytest.mark.filterwarnings("ignore::flatmetric.FindingWarning")
+
 
 def table(points: Any, frame: Any = 1) -> fm.Localizations:
     array = np.asarray(points, dtype=float)

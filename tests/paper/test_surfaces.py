@@ -22,6 +22,9 @@ from flatmetric.paper.surfaces import (
     surfaces,
 )
 
+# What looks wrong with made-up tables is not what is tested here.
+pytestmark = pytest.mark.filterwarnings("ignore::flatmetric.FindingWarning")
+
 
 @pytest.fixture(scope="module")
 def paper() -> Surfaces:

@@ -9,6 +9,9 @@ import flatmetric as fm
 from flatmetric.localizations import Localizations
 from flatmetric.scoring.linking import Link, link_rows
 
+# What looks wrong with made-up tables is not what is tested here.
+pytestmark = pytest.mark.filterwarnings("ignore::flatmetric.FindingWarning")
+
 
 def table(frame: list[int], x: list[float]) -> Localizations:
     return Localizations.from_table({"frame": frame, "x": x, "y": [0.0] * len(x)})

@@ -75,7 +75,7 @@ def test_a_file_defines_a_data_set(tmp_path: Path) -> None:
         (("sigma = 130", "sgima = 130"), "has 'sgima', which is not known"),
         (("gain = 100.0", "gain = 0"), r"\[camera\]: gain is 0"),
         (("[camera]\ngain = 100.0", "camera = 3"), "camera"),
-        (("background = 4.5", "background = "), "is not TOML"),
+        (("background = 4.5", "background = "), "is not valid TOML"),
     ],
 )
 def test_wrong_files_are_one_sentence(tmp_path: Path, change: tuple[str, str], sentence: str) -> None:

@@ -16,6 +16,9 @@ from flatmetric.statistics.sampling import FRAME_ONLY, autocorrelation_time, cel
 from tests.scenes import RULES, draw, numbers, scene
 from tests.statistics.worlds import blinking
 
+# What looks wrong with made-up tables is not what is tested here.
+pytestmark = pytest.mark.filterwarnings("ignore::flatmetric.FindingWarning")
+
 
 @pytest.mark.parametrize("rules", RULES)
 def test_the_sums_of_all_frames_give_the_score(rules: dict[str, Any]) -> None:

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from flatmetric._files import csv_text, json_text, make_folder, write_text
+from flatmetric._files import csv_text, json_text, make_folder, read_json, write_text
 from flatmetric._progress import Progress
+from flatmetric._shown import Shown
 from flatmetric._validation import thread_count
 from flatmetric.challenge.store import ScoreStore
-from flatmetric.challenge.submissions import Submission
+from flatmetric.challenge.submissions import Found, Submission, options_for
 from flatmetric.errors import InputError
 from flatmetric.formats.conversion import ReadOptions
 from flatmetric.formats.read import read_file
 from flatmetric.localizations import Localizations
 from flatmetric.metrics.table import LEADERBOARD
-from flatmetric.scoring.score import ScoreOptions, score
+from flatmetric.scoring.score import Score
 from flatmetric.statistics.entries import Entry, entry_of
 from flatmetric.statistics.intervals import Certainty
-from flatmetric.statistics.ranking import Correlation, Kind, Leaderboard, Standing, rank
+from flatmetric.statistics.ranking import Correlation, Kind, Ranking, Standing, rank
 from flatmetric.version import __version__
 
 FILES = ("leaderboard.csv", "leaderboard.json", "leaderboard.md")
@@ -34,9 +36,13 @@ Failures = dict[tuple[str, str], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderboardOptions:
-    """How results are read, scored and ranked."""
+    """How results are read, scored and ranked.
 
-    score: ScoreOptions = field(default_factory=ScoreOptions)
+    `scored` makes the score of a truth and a result; `settings` are plain values that differ whenever scores could.
+    """
+
+    scored: Callable[[Localizations, Localizations], Score]
+    settings: dict[str, Any]
     truth: ReadOptions = field(default_factory=ReadOptions)
     pred: ReadOptions = field(default_factory=ReadOptions)
     certainty: Certainty = field(default_factory=Certainty)
@@ -44,56 +50,107 @@ class LeaderboardOptions:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ScoredFolder:
-    """A leaderboard with its entries, and the results that have no score."""
+class Leaderboard(Shown):
+    """Ranks with their entries, the results that have no score with the reason, and the files that were ignored.
 
-    leaderboard: Leaderboard
+    `suspect` says what looks wrong with a result, by data set and program.
+    """
+
+    ranking: Ranking
     entries: tuple[Entry, ...]
     failures: Failures
-    options: LeaderboardOptions
+    settings: dict[str, Any]
+    ignored: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def suspect(self) -> dict[tuple[str, str], list[str]]:
+        """What looks wrong with results, by data set and program; only those with which something does."""
+        lam, said = self.settings["lam"], {}
+        for entry in self.entries:
+            value = entry.metrics["flat_metric"]
+            copies = [
+                e.program for e in self.entries if e is not entry and e.dataset == entry.dataset and _alike(e, entry)
+            ]
+            remarks = [*entry.findings, *(f"a copy of {other}" for other in copies)]
+            if value is not None and value > lam * (1 + 1e-9):
+                remarks.append(f"worse than an empty file, which has {lam:g} nm")
+            if remarks:
+                said[entry.dataset, entry.program] = remarks
+        return said
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values: the content of leaderboard.json."""
-        board, options = self.leaderboard, self.options
+        board, suspect = self.ranking, self.suspect
         return {
             "version": __version__,
-            "lam_nm": options.score.lam,
-            "protocol": options.score.protocol.to_dict(),
+            "lam_nm": self.settings["lam"],
+            "protocol": self.settings["protocol"],
+            "settings": self.settings,
             "datasets": {name: [asdict(s) for s in places] for name, places in board.datasets.items()},
             "overall": [asdict(standing) for standing in board.overall],
             "kinds": {name: asdict(kind) for name, kind in board.kinds.items()},
             "metrics": [{"dataset": e.dataset, "program": e.program, **e.metrics} for e in self.entries],
             "correlations": [asdict(c) for c in board.correlations],
+            "suspect": [{"dataset": d, "program": p, "remarks": texts} for (d, p), texts in suspect.items()],
             "failures": [{"dataset": d, "program": p, "reason": reason} for (d, p), reason in self.failures.items()],
+            "ignored": [{"file": file, "reason": reason} for file, reason in self.ignored.items()],
         }
 
-    def to_csv(self) -> str:
-        """One row for each result, failures with their reason: the content of leaderboard.csv."""
-        rows: list[list[Any]] = [["dataset", "program", "rank", "rank_low", "rank_high", *LEADERBOARD, "reason"]]
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each result, those overall first; lengths in nm, and units in the names of columns."""
+        suspect, rows = self.suspect, []
+        for standing in self.ranking.overall:
+            rows.append(_place("overall", standing) | {"mean_rank": standing.rank})
         entries = {(entry.dataset, entry.program): entry for entry in self.entries}
         for name in sorted([*entries, *self.failures]):
             if name in self.failures:
-                rows.append([*name, *[""] * (3 + len(LEADERBOARD)), self.failures[name]])
+                rows.append({"dataset": name[0], "program": name[1], "reason": self.failures[name]})
                 continue
-            standing = self.leaderboard.standing(*name)
-            values = ["" if value is None else repr(value) for value in entries[name].metrics.values()]
-            rows.append([*name, standing.rank, *standing.rank_interval, *values, ""])
-        return csv_text(rows)
+            row = _place(name[0], self.ranking.standing(*name))
+            for metric, value in entries[name].metrics.items():
+                if metric != "flat_metric":
+                    row[_with_unit(metric)] = value
+            rows.append(row | {"suspect": "; ".join(suspect.get(name, []))})
+        return [{column: row.get(column) for column in _COLUMNS} for row in rows]
+
+    def to_csv(self) -> str:
+        """One row for each result, failures with their reason: the content of leaderboard.csv."""
+        cells = [["" if value is None else value for value in row.values()] for row in self.rows()]
+        return csv_text([list(_COLUMNS), *([repr(v) if isinstance(v, float) else v for v in row] for row in cells)])
+
+    def to_pandas(self) -> Any:
+        """A row for each result, those overall first; lengths in nm."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows(), columns=list(_COLUMNS))
+
+    def to_latex(self) -> str:
+        """The ranks as LaTeX tables, for a paper; needs no package."""
+        boards = {"Overall": self.ranking.overall} if len(self.ranking.datasets) > 1 else {}
+        return "\n".join(_in_latex(name, places) for name, places in (boards | self.ranking.datasets).items())
 
     def to_markdown(self) -> str:
         """Tables of the ranks: the content of leaderboard.md."""
-        board = self.leaderboard
-        lines = ["Ranks and intervals are for the structure of each data set, with new blinking and noise.", ""]
+        board, suspect = self.ranking, self.suspect
+        lines = []
+        if suspect:
+            lines += [
+                "## Suspect",
+                "",
+                *(f"- {d}, {p}: {text}" for (d, p), texts in suspect.items() for text in texts),
+                "",
+            ]
         if len(board.datasets) > 1:
-            lines += _ranks_in_markdown("Overall (mean rank, pooled Flat Metric)", board.overall, board.level)
+            lines += _overall_in_markdown(board.overall, board.level)
         for name, kind in board.kinds.items():
             lines += _kind_in_markdown(name, kind, board.level)
         for title, standings in board.datasets.items():
-            lines += _ranks_in_markdown(title, standings, board.level)
-        if self.failures:
-            lines += ["## Not scored", ""]
-            lines += [f"- {dataset}, {program}: {reason}" for (dataset, program), reason in self.failures.items()]
-            lines.append("")
+            marks = {program: "; ".join(texts) for (dataset, program), texts in suspect.items() if dataset == title}
+            lines += _ranks_in_markdown(title, standings, board.level, marks)
+        lines += ["Programs that share a letter can't be told apart.", ""] if self.entries else []
+        for title, left_out in (("Not scored", _listed(self.failures)), ("Ignored", list(self.ignored.items()))):
+            if left_out:
+                lines += [f"## {title}", "", *(f"- {name}: {reason}" for name, reason in left_out), ""]
         kinds = ("spearman", "pearson")
         with_flat = {(c.b, c.kind): c for c in board.correlations if c.a == "flat_metric" and c.value is not None}
         if with_flat:
@@ -102,7 +159,77 @@ class ScoredFolder:
             for metric in dict.fromkeys(name for name, _ in with_flat):
                 cells = [_correlation_in_markdown(with_flat.get((metric, kind))) for kind in kinds]
                 lines.append(f"| {metric} | {' | '.join(cells)} |")
+            lines.append("")
+        lines.append("Ranks and intervals are for the structure of each data set, with new blinking and noise.")
         return "\n".join(lines).rstrip()
+
+
+_COLUMNS = (
+    *("dataset", "program", "place", "letters", "mean_rank", "rank_low", "rank_high"),
+    *("flat_metric [nm]", "flat_metric_low [nm]", "flat_metric_high [nm]"),
+    *(
+        f"{name} [{metric.unit}]" if metric.unit else name
+        for name, metric in LEADERBOARD.items()
+        if name != "flat_metric"
+    ),
+    *("suspect", "reason"),
+)
+_NEAR = 1.0  # nm: a copy may have been rounded
+
+
+def _with_unit(name: str) -> str:
+    unit = LEADERBOARD[name].unit
+    return f"{name} [{unit}]" if unit else name
+
+
+def _place(dataset: str, standing: Standing) -> dict[str, Any]:
+    low, high = standing.flat_metric_interval or (None, None)
+    return {
+        "dataset": dataset,
+        "program": standing.program,
+        "place": standing.place,
+        "letters": standing.letters,
+        "rank_low": standing.rank_interval[0],
+        "rank_high": standing.rank_interval[1],
+        "flat_metric [nm]": standing.flat_metric,
+        "flat_metric_low [nm]": low,
+        "flat_metric_high [nm]": high,
+    }
+
+
+def _alike(a: Entry, b: Entry) -> bool:
+    """Whether one result is a copy of another, perhaps in another format."""
+    if a.rows != b.rows or a.rows < _FEWEST_ALIKE or len(a.sample) != len(b.sample):
+        return False
+    return all(
+        one[0] == two[0] and abs(one[1] - two[1]) <= _NEAR and abs(one[2] - two[2]) <= _NEAR
+        for one, two in zip(a.sample, b.sample, strict=True)
+    )
+
+
+_FEWEST_ALIKE = 10  # rows
+
+
+def _listed(failures: Failures) -> list[tuple[str, str]]:
+    return [(f"{dataset}, {program}", reason) for (dataset, program), reason in failures.items()]
+
+
+def _in_latex(title: str, standings: Sequence[Standing]) -> str:
+    rows = []
+    for s in standings:
+        own = s.flat_metric_interval
+        certain = "" if own is None else f"{own[0]:.1f}--{own[1]:.1f}"
+        marks = f"$^{{{s.letters}}}$" if s.letters else ""
+        cells = (str(s.place), _latex(s.program) + marks, f"{s.flat_metric:.1f}", certain)
+        rows.append(" & ".join(cells) + r" \\")
+    head = r"place & program & Flat Metric [nm] & interval \\"
+    lines = [f"% {title}", r"\begin{tabular}{rlrl}", r"\hline", head, r"\hline", *rows, r"\hline", r"\end{tabular}", ""]
+    return "\n".join(lines)
+
+
+def _latex(text: str) -> str:
+    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    return "".join(special.get(c, f"\\{c}" if c in "#$%&_{}" else c) for c in text)
 
 
 def _correlation_in_markdown(correlation: Correlation | None) -> str:
@@ -120,50 +247,85 @@ def _kind_in_markdown(name: str, kind: Kind, level: float) -> list[str]:
     for s in kind.standings:
         spans = [f"{low:.2f} to {high:.2f}" for low, high in (s.flat_metric_interval, s.next_interval)]
         ranks = f"{s.rank_interval[0]:.4g} to {s.rank_interval[1]:.4g}"
-        program = s.program.replace("|", "\\|")
+        program = _escaped(s.program)
         lines.append(f"| {s.rank:.4g} | {ranks} | {program} | {s.flat_metric:.2f} | {' | '.join(spans)} |")
     return [*lines, ""]
 
 
-def _ranks_in_markdown(title: str, standings: Sequence[Standing], level: float) -> list[str]:
-    lines = [
-        f"## {title}",
-        "",
-        f"| rank | possible ranks ({level:g} %) | program | Flat Metric [nm] | {level:g} % interval |",
-        "|---|---|---|---|---|",
-    ]
+def _ranks_in_markdown(
+    title: str, standings: Sequence[Standing], level: float, suspect: Mapping[str, str]
+) -> list[str]:
+    header = ["place", "program", "", "Flat Metric [nm]", f"{level:g} % interval", f"possible ranks ({level:g} %)"]
+    marked = any(s.program in suspect for s in standings)
+    header += ["suspect"] if marked else []
+    lines = [f"## {title}", "", f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
     for s in standings:
-        program = s.program.replace("|", "\\|")
         span = f"{s.rank_interval[0]:.4g} to {s.rank_interval[1]:.4g}"
         own = s.flat_metric_interval
         certain = "-" if own is None else f"{own[0]:.2f} to {own[1]:.2f}"
-        lines.append(f"| {s.rank:.4g} | {span} | {program} | {s.flat_metric:.2f} | {certain} |")
+        cells = [str(s.place), _escaped(s.program), s.letters, f"{s.flat_metric:.2f}", certain, span]
+        lines.append(f"| {' | '.join([*cells, *([_escaped(suspect.get(s.program, ''))] if marked else [])])} |")
     return [*lines, ""]
 
 
+def _overall_in_markdown(standings: Sequence[Standing], level: float) -> list[str]:
+    lines = ["## Overall (mean rank, pooled Flat Metric)", ""]
+    if not standings:
+        return [*lines, "No program ran on all data sets.", ""]
+    lines += [f"| place | program | mean rank | possible ({level:g} %) | Flat Metric [nm] |", "|---|---|---|---|---|"]
+    for s in standings:
+        span = f"{s.rank_interval[0]:.4g} to {s.rank_interval[1]:.4g}"
+        lines.append(f"| {s.place} | {_escaped(s.program)} | {s.rank:.4g} | {span} | {s.flat_metric:.2f} |")
+    return [*lines, ""]
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
 def write_leaderboard(
-    submissions: Sequence[Submission],
+    found: Found,
     folder: Path,
     options: LeaderboardOptions,
     missing: Mapping[tuple[str, str], str] | None = None,
     progress: Progress | None = None,
-) -> ScoredFolder:
+    replace: bool = False,
+) -> Leaderboard:
     """Score what is new, rank, and write leaderboard.csv, .json and .md into a folder.
 
-    `missing` are results that don't exist, by data set and program, with the reason.
+    `missing` are results that don't exist, by data set and program, with the reason. Ranks that were made with other
+    settings are replaced only with `replace`.
     """
     make_folder(folder)
-    store = ScoreStore(folder / _STORE, options.score, options.truth, options.pred)
+    if not replace:
+        _check_settings(folder / FILES[1], options.settings)
+    store = ScoreStore(folder / _STORE, options.settings)
+    submissions = found.submissions
     outcomes = _score_all(submissions, store, options, progress)
     entries = tuple(outcome for outcome in outcomes if isinstance(outcome, Entry))
     failures = {(s.dataset, s.program): o for s, o in zip(submissions, outcomes, strict=True) if isinstance(o, str)}
-    board = rank(entries, options.certainty)
-    scored = ScoredFolder(board, entries, failures | dict(missing or {}), options)
-    for name, text in zip(
-        FILES, (scored.to_csv(), json_text(scored.to_dict()), scored.to_markdown() + "\n"), strict=True
-    ):
+    failures |= missing or {}
+    for dataset in dict.fromkeys(one.dataset for one in submissions):
+        for program in sorted({one.program for one in submissions}):
+            if all((one.dataset, one.program) != (dataset, program) for one in submissions):
+                failures.setdefault((dataset, program), "no result was handed in")
+    board = Leaderboard(rank(entries, options.certainty), entries, failures, options.settings, dict(found.ignored))
+    texts = board.to_csv(), json_text(board.to_dict()), board.to_markdown() + "\n"
+    for name, text in zip(FILES, texts, strict=True):
         write_text(text, folder / name)
-    return scored
+    return board
+
+
+def _check_settings(path: Path, settings: dict[str, Any]) -> None:
+    """Fail if ranks made with other settings would be overwritten."""
+    before = read_json(path).get("settings")
+    now = json.loads(json_text(settings))
+    if not isinstance(before, dict) or before == now:
+        return
+    changed = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
+    raise InputError(
+        f"{path}: was made with other settings ({', '.join(changed)}); give another folder with out=, or replace=True"
+    )
 
 
 def _score_all(
@@ -183,12 +345,13 @@ def _score_all(
         if isinstance(truth, str):
             return truth
         try:
-            key = store.key(one.truth, one.result)
+            reading = options_for(one.result, options.pred)
+            key = store.key(one.truth, one.result, reading)
             entry = store.load(key, one)
             if entry is None:
                 # The results are spread over the threads, so each of them uses one.
-                pred = read_file(one.result, options.pred, threads=1)
-                entry = entry_of(one.dataset, one.program, score(truth, pred, **options.score.keywords(), threads=1))
+                pred = read_file(one.result, reading, threads=1)
+                entry = entry_of(one.dataset, one.program, options.scored(truth, pred))
                 store.save(key, entry)
             return entry
         except InputError as error:

@@ -16,7 +16,6 @@ from flatmetric.formats.conversion import ReadOptions
 from flatmetric.formats.picasso import SIDE_SUFFIXES
 from flatmetric.formats.source import Source
 from flatmetric.metrics.table import LEADERBOARD
-from flatmetric.scoring.score import ScoreOptions
 from flatmetric.statistics.entries import CellCosts, Entry
 from flatmetric.statistics.sampling import Cells
 from flatmetric.version import __version__
@@ -25,23 +24,19 @@ from flatmetric.version import __version__
 class ScoreStore:
     """A folder with a file for each score, named by the hash of its inputs and settings; files appear whole."""
 
-    def __init__(self, folder: Path, options: ScoreOptions, truth: ReadOptions, pred: ReadOptions):
+    def __init__(self, folder: Path, settings: dict[str, Any]):
         make_folder(folder)
         self._folder = folder
-        settings = {
-            "score": options.to_dict(),
-            "read": [str(truth), str(pred)],
-            "version": __version__,
-            "metrics": [metric.key for metric in LEADERBOARD.values()],
-        }
+        settings = settings | {"version": __version__, "metrics": [metric.key for metric in LEADERBOARD.values()]}
         self._settings = json.dumps(settings, sort_keys=True)
 
-    def key(self, truth: Path, result: Path) -> str:
+    def key(self, truth: Path, result: Path, options: ReadOptions) -> str:
         """The key of a score: the content of both files and of the metadata beside them, and all settings."""
         sources = [Source(path) for path in (truth, result)]
         beside = [source.beside(suffix) for source in sources for suffix in SIDE_SUFFIXES]
         sources += [Source(path) for path in beside if path is not None]
-        return hashlib.sha256((" ".join(source.sha256 for source in sources) + self._settings).encode()).hexdigest()
+        content = " ".join(source.sha256 for source in sources)
+        return hashlib.sha256(f"{content}{options}{self._settings}".encode()).hexdigest()
 
     def load(self, key: str, submission: Submission) -> Entry | None:
         """The stored entry; None if it is missing or damaged."""
@@ -56,6 +51,9 @@ class ScoreStore:
                 np.array(kept["costs"], dtype=np.float64),
                 np.array(kept["truths"], dtype=np.float64),
                 _cell_costs(kept["of_molecules"]),
+                tuple(map(str, kept["findings"])),
+                tuple((int(frame), float(x), float(y)) for frame, x, y in kept["sample"]),
+                int(kept["rows"]),
             )
         except (ValueError, KeyError, TypeError):
             return None

@@ -2,14 +2,61 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from flatmetric._files import read_toml
 from flatmetric.errors import InputError
+from flatmetric.formats.conversion import ReadOptions, checked_options
 
-_SIDE_FILES = (".yaml", ".md")  # belong to another file
+_SIDE_FILES = (".yaml", ".yml", ".md", ".toml", ".json")  # belong to another file
+OPTIONS = "submissions.toml"
+"""Reading options of single files, by their path from the folder that this file is in."""
+_FOLDERS_ABOVE = 3  # result, results, DATASET, FOLDER
 _PARTS = "____"  # between the parts of the challenge's file names
+
+
+def options_for(path: Path, options: ReadOptions) -> ReadOptions:
+    r"""The reading options of one result: those given, and otherwise those that a `submissions.toml` in its folder, or
+    in one of the folders above it, gives for it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / OPTIONS).write_text('["mine.csv"]\nunit = "px"\npixel_size = 100')
+    >>> options_for(folder / "mine.csv", ReadOptions()).unit
+    'px'
+    """
+    own: dict[str, Any] = {}
+    for folder in reversed(path.absolute().parents[:_FOLDERS_ABOVE]):
+        table = _options_in(folder / OPTIONS)
+        found = table.get(path.absolute().relative_to(folder).as_posix())
+        if found is None:
+            continue
+        known = [field.name for field in dataclasses.fields(ReadOptions)]
+        for name in found:
+            if name not in known:
+                raise InputError(f"{folder / OPTIONS}: {name!r} is not a reading option; use {', '.join(known)}")
+        own |= found
+    if not own:
+        return options
+    given = {f.name: getattr(options, f.name) for f in dataclasses.fields(options)}
+    return checked_options(**(own | {name: value for name, value in given.items() if value not in (None, False)}))
+
+
+def _options_in(path: Path) -> dict[str, dict[str, Any]]:
+    """The tables of a `submissions.toml`; empty if there is none."""
+    if not path.is_file():
+        return {}
+    content = read_toml(path)
+    for name, table in content.items():
+        if not isinstance(table, dict):
+            raise InputError(f'{path}: {name!r} is not a table of options; write ["{name}"] and the options below it')
+    return content
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,30 +69,62 @@ class Submission:
     result: Path
 
 
-def find_submissions(folder: Path) -> list[Submission]:
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The results in a folder, and what was left out, each with the reason."""
+
+    submissions: tuple[Submission, ...]
+    ignored: dict[str, str]
+
+
+def find_submissions(folder: Path) -> Found:
     """The results of every data set in a folder: DATASET/truth.* (or activations.csv) and DATASET/results/PROGRAM.*,
     or DATASET/ with files named as in the challenge.
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: is not a folder; give one with DATASET/truth.* and DATASET/results/PROGRAM.*")
-    submissions = []
+    submissions: list[Submission] = []
+    ignored: dict[str, str] = {}
     for place in sorted(path for path in folder.iterdir() if path.is_dir()):
-        truths = [
-            p for p in sorted(place.glob("truth.*")) + sorted(place.glob("activations.csv")) if p.suffix != ".yaml"
-        ]
+        if place.name.startswith("."):
+            continue
+        truths = [p for p in (*sorted(place.glob("truth.*")), *sorted(place.glob("activations.csv"))) if _is_table(p)]
+        results = [*sorted((place / "results").glob("*")), *sorted(place.glob(f"*{_PARTS}*"))]
         if not truths:
+            if results:
+                ignored[place.name] = "has results and no truth.* or activations.csv"
+            elif not (place / "leaderboard.json").exists():
+                ignored[place.name] = "has no truth.* and no results"
             continue
         if len(truths) > 1:
             raise InputError(f"{place}: has {len(truths)} truth files; keep one")
-        results = [p for p in sorted((place / "results").glob("*")) if p.is_file() and p.suffix not in _SIDE_FILES]
-        results += [p for p in sorted(place.glob(f"*{_PARTS}*")) if p.is_file()]
-        submissions += [Submission(place.name, program_name(path), truths[0], path) for path in results]
+        if not results:
+            ignored[place.name] = "has a truth and no results"
+        for path in results:
+            reason = _not_a_result(path)
+            if reason is None:
+                submissions.append(Submission(place.name, program_name(path), truths[0], path))
+            else:
+                ignored[path.relative_to(folder).as_posix()] = reason
     if not submissions:
         raise InputError(f"{folder}: holds no DATASET/truth.* with DATASET/results/PROGRAM.*")
     for (dataset, program), count in Counter((one.dataset, one.program) for one in submissions).items():
         if count > 1:
             raise InputError(f"{folder}: two results of {dataset} are called {program}; rename one")
-    return submissions
+    return Found(tuple(submissions), ignored)
+
+
+def _is_table(path: Path) -> bool:
+    return path.is_file() and path.suffix not in _SIDE_FILES and not path.name.startswith(".")
+
+
+def _not_a_result(path: Path) -> str | None:
+    """Why a file among the results is left out; None for a result."""
+    if path.name.startswith((".", "~")) or path.name in ("Thumbs.db", "desktop.ini"):
+        return "a hidden file"
+    if not path.is_file():
+        return "not a file"
+    return "belongs to another file" if path.suffix in _SIDE_FILES else None
 
 
 def program_name(path: Path) -> str:

@@ -6,19 +6,26 @@ import io
 import os
 import signal
 import sys
+import warnings
 from importlib import import_module
 from typing import NoReturn
 
 import click
 
 from flatmetric.cli.process import end, limit_blas_threads
-from flatmetric.errors import InputError
+from flatmetric.errors import FindingWarning, InputError
 from flatmetric.version import __version__
 
-COMMANDS = (
-    *("score", "compare", "leaderboard", "check", "inspect", "convert"),
-    *("simulate", "localize", "challenge", "paper", "demo"),
-)
+GROUPS = {
+    "How good is a result": ("score", "compare", "leaderboard"),
+    "Is a file right": ("check", "validate", "inspect", "convert"),
+    "A challenge of your own": ("simulate", "localize", "challenge"),
+    "More": ("demo", "paper", "completion"),
+}
+COMMANDS = tuple(name for names in GROUPS.values() for name in names)
+
+
+_COMPLETE = "_FLATMETRIC_COMPLETE"
 
 
 class _App(click.Group):
@@ -33,10 +40,20 @@ class _App(click.Group):
         loaded: click.Command = getattr(import_module(f"flatmetric.cli.{cmd_name}"), cmd_name)
         return loaded
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands in groups, each with what it answers."""
+        for title, names in GROUPS.items():
+            commands = [(name, self.get_command(ctx, name)) for name in names]
+            with formatter.section(title):
+                formatter.write_dl([(name, one.get_short_help_str(200)) for name, one in commands if one is not None])
+
 
 app = _App(
     "flatmetric",
-    help="Exact, fast and honest scoring of point localizations.",
+    help=(
+        "How far are found molecules from the true ones? Exact, fast and honest scoring of point localizations.\n\n"
+        "\b\nflatmetric demo\nflatmetric score truth.csv mine.csv\n\nflatmetric COMMAND -h explains a command."
+    ),
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     params=[
@@ -74,7 +91,13 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    warnings.simplefilter("ignore", FindingWarning)  # findings are printed
     try:
+        if _COMPLETE in os.environ:
+            from flatmetric.cli.completion import complete
+
+            complete(app)
+            sys.exit(0)
         with app.make_context("flatmetric", sys.argv[1:]) as context:
             app.invoke(context)
         sys.stdout.flush()
@@ -101,8 +124,8 @@ def main() -> None:
         print(f"flatmetric: can't write the output, {error.strerror or error}", file=sys.stderr)
         _silence_stdout()
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("flatmetric: stopped", file=sys.stderr)
+    except KeyboardInterrupt as stopped:
+        print(f"flatmetric: stopped{f'; {stopped}' if str(stopped) else ''}", file=sys.stderr)
         sys.exit(130)
     sys.exit(0)
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from flatmetric._files import make_folder, write_text
-from flatmetric.cli.options import REQUIRED, Scoring, Threads, changed, command, option
+from flatmetric.api.options import REQUIRED, Checked, Option, Scoring, Threads
+from flatmetric.cli.options import command
 from flatmetric.cli.output import check_outputs, this_command
 from flatmetric.cli.progress import progress_bar
-from flatmetric.cli.text import aligned
+from flatmetric.cli.text import aligned, as_flags
 from flatmetric.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,83 +24,106 @@ if TYPE_CHECKING:
 
 _PAGE, _RUNS, _BOARD = "challenge.html", "runs.csv", "leaderboard"
 
-challenge = click.Group("challenge", help="A challenge in a box: simulate, localize, rank.", no_args_is_help=True)
+challenge = click.Group(
+    "challenge",
+    help="A challenge in a box: simulate, localize, rank. See flatmetric challenge run -h.",
+    no_args_is_help=True,
+)
 
 
-class ChallengeFlags(Threads, Scoring):
+class ChallengeFlags(Scoring, Checked, Threads, total=False):
     """The options of `challenge run`."""
 
-    section: ClassVar[str] = "Options"
+    out: Annotated[Path, Option("Folder for everything.", REQUIRED, metavar="DIR")]
+    frames: Annotated[int | None, Option("Frames of each data set; default as in 2016.", metavar="N")]
+    datasets: Annotated[
+        tuple[str, ...],
+        Option(
+            "MT1.N1.LD, ER2.N3.HD, ... or a TOML file; may be repeated. Default: the paper's four.",
+            (),
+            metavar="NAME",
+            flag="dataset",
+        ),
+    ]
+    participants: Annotated[
+        tuple[str, ...],
+        Option(
+            "Run only this localizer; may be repeated. Default: all installed.", (), metavar="NAME", flag="participant"
+        ),
+    ]
+    programs: Annotated[
+        tuple[str, ...],
+        Option(
+            "A program of your own that reads {stack} and writes {out}; may be repeated.",
+            (),
+            metavar="NAME=COMMAND",
+            flag="program",
+        ),
+    ]
+    existing: Annotated[
+        Path | None, Option("Score this folder of truths and submissions; run nothing.", metavar="FOLDER", flag="from")
+    ]
+    replicates: Annotated[
+        int, Option("Structures of each data set; 3 or more give intervals for structures not seen.", 1, metavar="N")
+    ]
+    time_limit: Annotated[float, Option("Time limit of each run, s.", 3600.0, metavar="S")]
+    seed: Annotated[int, Option("Seed; the same seed gives the same data sets.", 0, metavar="N")]
+    replace: Annotated[bool, Option("Replace a leaderboard that was made with other settings.", False)]
 
-    protocol: str | None = changed(Scoring, "protocol", "challenge2016")
-    dim: int | None = changed(Scoring, "dim", 2)
 
-    out: Path = option(REQUIRED, "Folder for everything.", metavar="DIR")
-    frames: int | None = option(None, "Frames of each data set; default as in 2016.")
-    datasets: tuple[str, ...] = option(
-        (), "A data set, as for simulate; may be repeated. Default: the paper's four.", metavar="NAME", flag="dataset"
-    )
-    participants: tuple[str, ...] = option(
-        (), "Run only this localizer; may be repeated. Default: all installed.", metavar="NAME", flag="participant"
-    )
-    programs: tuple[str, ...] = option(
-        (),
-        "A program of your own that reads {stack} and writes {out}; may be repeated.",
-        metavar="NAME=COMMAND",
-        flag="program",
-    )
-    existing: Path | None = option(
-        None, "Score this folder of truths and submissions; run nothing.", metavar="FOLDER", flag="from"
-    )
-    replicates: int = option(1, "Structures of each data set; 3 or more give intervals for structures not seen.")
-    time_limit: float = option(3600.0, "Time limit of each run, s.")
-    seed: int = option(0, "The same seed gives the same data sets.")
-
-
-@command
+@command(protocol="challenge2016", dim=2)
 def run(options: ChallengeFlags) -> None:
-    """Simulate the data sets, run all programs, score them, rank them, and draw the paper's Figures 1c and 4."""
-    from flatmetric.challenge.leaderboard import LeaderboardOptions, write_leaderboard
+    """A challenge in a box: which program is best on data sets like those of 2016, and how the metrics agree.
+
+    flatmetric challenge run --dataset MT4.N2.HD --frames 10 --participant baseline-1 --out mine
+    flatmetric challenge run --from challenge --out mine
+
+    It simulates the data sets, runs all programs, scores and ranks them, and draws the paper's Figures 1c and 4.
+    """
+    from flatmetric._shown import look_of
+    from flatmetric.api.leaderboard import board_options
+    from flatmetric.challenge.leaderboard import write_leaderboard
     from flatmetric.challenge.runner import runs_csv
-    from flatmetric.challenge.submissions import find_submissions
-    from flatmetric.pages.board_page import board_page
+    from flatmetric.challenge.submissions import Found, find_submissions
     from flatmetric.paper.agreement import AGREEMENT, FIGURES, verdict, write_agreement
 
-    settings = LeaderboardOptions(score=options.scoring(), threads=options.threads)
+    settings = board_options({**options, "seed": 0})
     figures = [f"{stem}.{suffix}" for stem in FIGURES for suffix in ("png", "pdf")]
-    make_folder(options.out)
-    check_outputs([options.out / name for name in (*figures, _PAGE, AGREEMENT, _RUNS)], [])
+    make_folder(options["out"])
+    check_outputs([options["out"] / name for name in (*figures, _PAGE, AGREEMENT, _RUNS)], [])
     runs: list[Run] = []
-    if options.existing is not None:
-        own = (options.participants, options.programs, options.datasets, options.frames is not None)
-        if any(own) or options.replicates != 1:
+    if options["existing"] is not None:
+        own = (options["participants"], options["programs"], options["datasets"], options["frames"] is not None)
+        if any(own) or options["replicates"] != 1:
             raise InputError(
                 "--from scores what is there; "
                 "give it without --participant, --program, --dataset, --frames, --replicates"
             )
-        submissions = find_submissions(options.existing)
+        found = find_submissions(options["existing"])
     else:
         runs = _run(options, {_BOARD, _PAGE, AGREEMENT, _RUNS, *figures})
         ours = {(r.dataset, r.program) for r in runs if r.reason is None}
-        submissions = [s for s in find_submissions(options.out) if (s.dataset, s.program) in ours] if ours else []
-        write_text(runs_csv(runs), options.out / _RUNS)
+        found = Found((), {})
+        if ours:
+            there = find_submissions(options["out"])
+            found = Found(tuple(s for s in there.submissions if (s.dataset, s.program) in ours), there.ignored)
+        write_text(runs_csv(runs), options["out"] / _RUNS)
     missing = {(r.dataset, r.program): r.reason for r in runs if r.reason is not None}
     with progress_bar() as progress:
-        scored = write_leaderboard(submissions, options.out / _BOARD, settings, missing, progress)
-    page = board_page(scored.leaderboard, scored.entries, scored.failures, this_command())
-    write_text(page, options.out / _PAGE)
-    print(scored.to_markdown() + "\n")
+        scored = write_leaderboard(found, options["out"] / _BOARD, settings, missing, progress, options["replace"])
+    look_of(scored).report(scored, options["out"] / _PAGE, this_command(), as_flags)
+    print(as_flags(scored.to_markdown()) + "\n")
     written = [_PAGE, _BOARD] + ([_RUNS] if runs else [])
     if scored.entries:
-        measured, ahead = write_agreement(scored.entries, options.out)
+        measured, ahead = write_agreement(scored.entries, options["out"])
         print(_agreement_text(measured, ahead))
         print(verdict(ahead) + "\n")
         written += [AGREEMENT, *figures]
     else:
         for name in (AGREEMENT, *figures):
-            (options.out / name).unlink(missing_ok=True)  # of an earlier run
+            (options["out"] / name).unlink(missing_ok=True)  # of an earlier run
         print("no result was scored, so there is nothing to draw")
-    print(f"written: {', '.join(str(options.out / name) for name in written)}")
+    print(f"written: {', '.join(str(options['out'] / name) for name in written)}")
 
 
 challenge.add_command(run)
@@ -108,18 +132,18 @@ challenge.add_command(run)
 def _run(options: ChallengeFlags, taken: set[str]) -> list[Run]:
     from flatmetric.challenge.runner import Program, absent_packages, localizer_programs, run_programs
 
-    programs = localizer_programs(options.participants) + [Program.parse(text) for text in options.programs]
+    programs = localizer_programs(options["participants"]) + [Program.parse(text) for text in options["programs"]]
     absent = absent_packages()
-    if absent and not options.participants:
+    if absent and not options["participants"]:
         print(f"not installed, so not taking part: {', '.join(absent)}", file=sys.stderr)
     with progress_bar() as progress:
         return run_programs(
-            options.out,
+            options["out"],
             _datasets(options, taken),
             programs,
-            seed=options.seed,
-            time_limit=options.time_limit,
-            threads=options.threads,
+            seed=options["seed"],
+            time_limit=options["time_limit"],
+            threads=options["threads"],
             progress=progress,
         )
 
@@ -128,15 +152,15 @@ def _datasets(options: ChallengeFlags, taken: set[str]) -> list[Dataset]:
     """The data sets; none may have the name of another or of an output."""
     from flatmetric.simulation.datasets import PAPER, named
 
-    datasets = [named(name) for name in options.datasets or PAPER]
+    datasets = [named(name) for name in options["datasets"] or PAPER]
     names = [dataset.name for dataset in datasets]
     if len(set(names)) < len(names):
         raise InputError("two data sets have the same name; name each once")
     for name in taken.intersection(names):
         raise InputError(f"a data set is called {name}, which is the name of an output; rename it")
-    if options.frames is not None:
-        datasets = [dataset.with_frames(options.frames) for dataset in datasets]
-    return [one for dataset in datasets for one in dataset.replicates(options.replicates)]
+    if options["frames"] is not None:
+        datasets = [dataset.with_frames(options["frames"]) for dataset in datasets]
+    return [one for dataset in datasets for one in dataset.replicates(options["replicates"])]
 
 
 def _agreement_text(measured: Sequence[Agreement], ahead: Sequence[Advantage]) -> str:

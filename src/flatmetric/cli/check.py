@@ -2,55 +2,59 @@
 
 from __future__ import annotations
 
-import dataclasses
+import sys
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated
 
+from flatmetric._shown import look_of
+from flatmetric.api.check import CheckArguments
+from flatmetric.api.check import check as check_files
+from flatmetric.api.options import Option, only
+from flatmetric.api.rules import rule_files
 from flatmetric.cli import text
-from flatmetric.cli.options import Json, Lam, ReadingTruth, Result, Truth, command, option
-from flatmetric.cli.output import STANDARD_OUTPUT, check_outputs, write_json
-from flatmetric.cli.progress import read_with_progress
+from flatmetric.cli.options import Json, Report, Result, Truth, command
+from flatmetric.cli.output import STANDARD_OUTPUT, check_outputs, print_assumption, this_command, write_json
+from flatmetric.cli.progress import progress_bar
 from flatmetric.formats.write import files_of, writable_format, write
-from flatmetric.quality.misalignment import Finding, apply_fix, check_tables
-from flatmetric.sentences import finding_sentence
-from flatmetric.version import __version__
 
 
-class CheckFlags(ReadingTruth, Json, Lam):
+class CheckFlags(CheckArguments, Report, Json, total=False):
     """The options of `check`."""
 
-    section: ClassVar[str] = "Output"
-
-    apply: Path | None = option(None, "Write RESULT with all findings fixed.", metavar="OUT")
+    apply: Annotated[
+        Path | None, Option("Write RESULT with everything fixed that can be.", section="Output", metavar="OUT")
+    ]
+    strict: Annotated[bool, Option("Exit with code 1 if anything was found.", False, section="Output")]
 
 
 @command
 def check(truth: Truth, result: Result, options: CheckFlags) -> None:
-    """Look for a shift, wrong frames, exchanged or mirrored axes, a wrong unit, repeated or missing rows in RESULT."""
-    outputs = [] if options.apply is None else files_of(options.apply, writable_format(options.apply, None))
-    check_outputs([options.json, *outputs], [truth, result])
-    true = read_with_progress(truth, options.reading_truth(), options.threads)
-    pred = read_with_progress(result, options.reading(), options.threads)
-    findings = check_tables(true, pred, lam=options.lam, threads=options.threads)
-    if options.apply is not None:
-        fixed = pred
-        for finding in findings:
-            fixed = apply_fix(fixed, finding)
-        write(fixed, options.apply, writable_format(options.apply, None))
-    text.print_warnings(true, pred)
-    if options.json is not None:
-        content = {"version": __version__, "lam_nm": options.lam, "findings": [_content(one) for one in findings]}
-        write_json(content, options.json)
-    if options.json != STANDARD_OUTPUT:
-        sentences = [text.as_flags(finding_sentence(finding)) for finding in findings]
-        print("\n".join(sentences) or "Nothing looks wrong.")
-        if outputs:
-            print(f"written: {', '.join(map(str, outputs))}")
+    """Whether RESULT is right as a whole: frames, axes, unit, scale, rotation, drift, shift, sign of z, rows, border.
 
-
-def _content(finding: Finding) -> dict[str, object]:
-    """A finding as plain values; `mend` repeats `fix` under its old name."""
-    fix = text.as_flags(finding.fix)
-    values = dataclasses.asdict(finding)
-    del values["fix"]
-    return values | {"mend": fix, "fix": fix}
+    flatmetric check truth.csv mine.csv
+    flatmetric check truth.csv mine.csv --apply fixed.csv
+    """
+    target = options["apply"]
+    outputs = [] if target is None else files_of(target, writable_format(target, None))
+    check_outputs([options["json"], options["report"], *outputs], [truth, result, *rule_files(options)])
+    with progress_bar() as progress:
+        findings = check_files(truth, result, progress=progress, **only(options, CheckArguments))
+    assert findings.truth is not None and findings.pred is not None
+    if target is not None:
+        write(findings.apply(findings.pred), target, writable_format(target, None))
+    if options["report"] is not None:
+        look_of(findings).report(findings, options["report"], this_command(), text.as_flags)
+    if options["json"] is not None:
+        content = findings.to_dict()
+        for one in content["findings"]:
+            one["mend"] = one["fix"] = text.as_flags(one["fix"])
+        write_json(content, options["json"])
+    if options["json"] != STANDARD_OUTPUT:
+        print(text.as_flags(str(findings)))
+        written = [*map(str, outputs), *([str(options["report"])] if options["report"] else [])]
+        if written:
+            print(f"written: {', '.join(written)}")
+    for assumption in (*findings.truth.provenance.assumed("truth_"), *findings.pred.provenance.assumed()):
+        print_assumption(assumption)
+    if findings and options["strict"]:
+        sys.exit(1)

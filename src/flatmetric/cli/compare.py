@@ -3,38 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated
 
-from flatmetric._files import write_text
+from flatmetric._shown import look_of
+from flatmetric.api.compare import CompareArguments
+from flatmetric.api.compare import compare as compare_results
+from flatmetric.api.options import Option, only
+from flatmetric.api.rules import rule_files
 from flatmetric.challenge.submissions import program_names
 from flatmetric.cli import text
-from flatmetric.cli.options import (
-    Argument,
-    Certainty,
-    Json,
-    ReadingTruth,
-    Report,
-    Scoring,
-    Truth,
-    changed,
-    command,
-    option,
+from flatmetric.cli.options import Argument, Json, Report, Truth, command
+from flatmetric.cli.output import (
+    STANDARD_OUTPUT,
+    check_outputs,
+    print_assumption,
+    print_finding,
+    this_command,
+    write_json,
 )
-from flatmetric.cli.output import STANDARD_OUTPUT, check_outputs, this_command, write_json
-from flatmetric.cli.progress import read_with_progress
-from flatmetric.errors import InputError
-from flatmetric.scoring.score import score as score_tables
-from flatmetric.sentences import result_warnings
-from flatmetric.statistics.comparison import LEAD_FROM, LEAD_TO, compare_scores, lead_over
+from flatmetric.cli.progress import progress_bar
 
 
-class CompareFlags(ReadingTruth, Report, Json, Certainty, Scoring):
+class CompareFlags(CompareArguments, Report, Json, total=False):
     """The options of `compare`."""
 
-    section: ClassVar[str] = "Output"
-
-    ci: float | None = changed(Certainty, "ci", 95.0)
-    curve: bool = option(False, "Also say for which lam which result is better.")
+    curve: Annotated[bool, Option("Also say for which lam which result is better.", False, section="Output")]
 
 
 @command
@@ -43,37 +36,35 @@ def compare(
     results: Annotated[tuple[Path, ...], Argument("RESULT", "Two or more results.", many=True)],
     options: CompareFlags,
 ) -> None:
-    """Rank two or more RESULTs on one TRUTH by Flat Metric, with intervals and paired differences over frames."""
-    if len(results) < 2:
-        raise InputError("one result can't be compared; give two or more")
-    scoring, certainty, names = options.scoring(), options.certainty(), program_names(list(results))
-    check_outputs([options.json, options.report], [truth, *results, *options.rule_files()])
-    true = read_with_progress(truth, options.reading_truth(), options.threads)
-    tables = [read_with_progress(path, options.reading(), options.threads) for path in results]
-    scores = [score_tables(true, table, **scoring.keywords(), threads=options.threads) for table in tables]
-    comparison = compare_scores(dict(zip(names, scores, strict=True)), certainty)
-    content, lead = comparison.to_dict(), None
-    if options.curve:
-        lead = lead_over(comparison, LEAD_FROM, LEAD_TO)
-        content["lead"] = lead.to_dict()
-    ranked = list(zip(comparison.names, comparison.scores, strict=True))
-    if options.report is not None:
-        from flatmetric.pages.score_page import Scored, comparison_page
+    """Which of two or more RESULTs is better on one TRUTH, by how much, and how sure that is.
 
-        files = dict(zip(names, tables, strict=True))
-        warnings = {name: result_warnings(true, files[name], one) for name, one in ranked}
-        pages = [Scored(name, one, warnings=tuple(map(text.as_flags, warnings[name]))) for name, one in ranked]
-        write_text(comparison_page(comparison, pages, this_command()), options.report)
-    text.print_warnings(true, *tables)
+    flatmetric compare truth.csv mine.csv other.csv
+    flatmetric compare truth.csv mine.csv other.csv --curve --report page.html
+
+    Reading options that only one file needs go into a submissions.toml beside it: ["mine.csv"], and below it
+    unit = "px".
+    """
+    program_names(list(results))  # raises for a file given twice
+    check_outputs([options["json"], options["report"]], [truth, *results, *rule_files(options)])
+    with progress_bar() as progress:
+        comparison = compare_results(truth, list(results), progress=progress, **only(options, CompareArguments))
+    content, lead = comparison.to_dict(), None
+    if options["curve"]:
+        lead = comparison.lead()
+        content["lead"] = lead.to_dict()
+    if options["report"] is not None:
+        look_of(comparison).report(comparison, options["report"], this_command(), text.as_flags)
+    ranked = list(zip(comparison.names, comparison.scores, strict=True))
     for name, score in ranked:
-        for warning in score.warnings:
-            text.print_warning(f"{name}: {warning}")
-    if options.json is not None:
-        write_json(content, options.json)
-    if options.json == STANDARD_OUTPUT:
-        return
-    print(text.comparison_text(comparison))
-    if lead is not None:
-        print("\n" + text.lead_text(lead))
-    if options.report is not None:
-        print(f"\nwritten: {options.report}")
+        for finding in score.findings:
+            print_finding(f"{name}: {finding.for_one_file()}")
+    if options["json"] is not None:
+        write_json(content, options["json"])
+    if options["json"] != STANDARD_OUTPUT:
+        print(text.comparison_text(comparison))
+        if lead is not None:
+            print("\n" + text.lead_text(lead))
+        if options["report"] is not None:
+            print(f"\nwritten: {options['report']}")
+    for assumption in dict.fromkeys(said for _, score in ranked for said in score.assumptions()):
+        print_assumption(assumption)

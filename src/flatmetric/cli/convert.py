@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated
 
+from flatmetric.api.check import ConvertArguments
+from flatmetric.api.inputs import reading, table_from
 from flatmetric.cli import text
-from flatmetric.cli.options import Argument, Json, Reading, command, option
-from flatmetric.cli.output import check_outputs, write_json
-from flatmetric.cli.progress import read_with_progress
+from flatmetric.cli.options import Argument, Json, command
+from flatmetric.cli.output import check_outputs, print_assumption, print_finding, write_json
+from flatmetric.cli.progress import progress_bar
 from flatmetric.formats.write import files_of, writable_format, write
 
 
-class ConvertFlags(Reading, Json):
+class ConvertFlags(ConvertArguments, Json, total=False):
     """The options of `convert`."""
-
-    section: ClassVar[str] = "Output"
-
-    to: str | None = option(None, "challenge-standard, thunderstorm, picasso or parquet; default by the suffix of OUT.")
 
 
 @command
@@ -26,30 +24,39 @@ def convert(
     target: Annotated[Path, Argument("OUT", "The file to write.")],
     options: ConvertFlags,
 ) -> None:
-    """Read IN, a file of any known format, and write it as OUT in another."""
-    chosen = writable_format(target, options.to)
-    check_outputs([*files_of(target, chosen), options.json], [source])
-    table = read_with_progress(source, options.reading(), options.threads)
+    """The same table in another format: ThunderSTORM (.csv), the challenge's (.txt), Picasso (.hdf5) or Parquet.
+
+    flatmetric convert mine.csv mine.txt
+    flatmetric convert mine.csv mine.hdf5 --pixel-size 100
+    """
+    chosen = writable_format(target, options["to"])
+    check_outputs([*files_of(target, chosen), options["json"]], [source])
+    with progress_bar() as progress:
+        table = table_from(source, "source", reading(options), threads=options["threads"], progress=progress)
     written = write(table, target, chosen)
-    source_info = table.provenance
-    if options.json is not None:
+    said = table.provenance
+    if options["json"] is not None:
         content = {
             "input": str(source),
-            "format": source_info.format,
+            "format": said.format,
             "rows": len(table),
-            "conversions": list(source_info.conversions),
-            "dropped": dict(source_info.dropped),
+            "conversions": list(said.conversions),
+            "dropped": dict(said.dropped),
             "outputs": [str(file) for file in written.files],
             "written_format": written.format,
             "lost": list(written.lost),
             "filled": list(written.filled),
-            "warnings": [text.as_flags(warning) for warning in source_info.warnings],
+            "warnings": [text.as_flags(warning) for warning in said.warnings],
+            "assumptions": [text.as_flags(assumption) for assumption in said.assumptions],
         }
-        write_json(content, options.json)
+        write_json(content, options["json"])
         return
-    text.print_warnings(table)
+    for warning in said.warnings:
+        print_finding(f"{said.file}: {warning}")
     if written.lost:
-        text.print_warning(f"{written.format} has no place for {', '.join(written.lost)}")
+        print_finding(f"{written.format} has no place for {', '.join(written.lost)}")
+    print(f"{len(table)} rows, {said.format} to {written.format}: {', '.join(map(str, written.files))}")
+    for assumption in said.assumed():
+        print_assumption(assumption)
     if written.filled:
-        text.print_warning(f"unknown, so written as 0: {', '.join(written.filled)}")
-    print(f"{len(table)} rows, {source_info.format} to {written.format}: {', '.join(map(str, written.files))}")
+        print_assumption(f"unknown, so written as 0: {', '.join(written.filled)}")

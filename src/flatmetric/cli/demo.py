@@ -4,38 +4,37 @@ from __future__ import annotations
 
 from importlib import resources
 from pathlib import Path
+from typing import Annotated, TypedDict
 
-from flatmetric._files import write_text
+from flatmetric._shown import look_of
+from flatmetric.api.compare import compare
+from flatmetric.api.options import Option
 from flatmetric.cli import text
-from flatmetric.cli.options import Group, command, option
+from flatmetric.cli.options import command
 from flatmetric.cli.output import check_outputs
-from flatmetric.formats.read import read
-from flatmetric.scoring.score import score
-from flatmetric.statistics.comparison import compare_scores
 
 PROGRAMS = ("baseline", "dog")
 
 
-class DemoFlags(Group):
+class DemoFlags(TypedDict, total=False):
     """The options of `demo`."""
 
-    out: Path = option(Path("flatmetric-demo.html"), "File for the page.", metavar="PAGE.html")
+    out: Annotated[Path, Option("File for the page.", Path("flatmetric-demo.html"), metavar="PAGE.html")]
 
 
 @command
 def demo(options: DemoFlags) -> None:
-    """Score two programs on a bundled simulated data set, and write a page that explains the result."""
-    from flatmetric.pages.score_page import Scored, comparison_page
+    """Two programs on a bundled simulated data set, scored and compared, and a page that explains the result.
 
-    check_outputs([options.out], [])
+    flatmetric demo
+    flatmetric demo --out page.html
+    """
+    check_outputs([options["out"]], [])
     with resources.as_file(resources.files("flatmetric") / "data") as folder:
-        truth = read(folder / "demo_truth.csv")
-        scores = {name: score(truth, read(folder / f"demo_{name}.csv"), lam=125.0) for name in PROGRAMS}
-    comparison = compare_scores(scores)
+        comparison = compare(folder / "demo_truth.csv", {name: folder / f"demo_{name}.csv" for name in PROGRAMS})
     print(f"The program {comparison.names[0]} on a simulated data set:\n")
     print(text.score_text(comparison.scores[0]))
-    print(f"\nAll {len(scores)} programs, with 95 % intervals:\n")
+    print(f"\nAll {len(comparison.names)} programs, with 95 % intervals:\n")
     print(text.comparison_text(comparison))
-    pages = [Scored(name, one) for name, one in zip(comparison.names, comparison.scores, strict=True)]
-    write_text(comparison_page(comparison, pages, "flatmetric demo"), options.out)
-    print(f"\nOpen this page in a browser: {options.out}")
+    look_of(comparison).report(comparison, options["out"], "flatmetric demo")
+    print(f"\nOpen this page in a browser: {options['out']}")

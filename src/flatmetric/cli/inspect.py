@@ -6,26 +6,31 @@ import dataclasses
 from pathlib import Path
 from typing import Annotated
 
+from flatmetric.api.check import InspectArguments
+from flatmetric.api.check import inspect as inspect_file
+from flatmetric.api.options import only
 from flatmetric.cli import text
-from flatmetric.cli.options import Argument, FieldOfView, Json, Reading, command, parse_fov
+from flatmetric.cli.options import Argument, Json, command
 from flatmetric.cli.output import check_outputs, write_json
-from flatmetric.cli.progress import read_with_progress
-from flatmetric.matching.protocol import Protocol
-from flatmetric.quality.inspect import inspect_table
+from flatmetric.cli.progress import progress_bar
 
 
-class InspectFlags(Reading, Json, FieldOfView):
+class InspectFlags(InspectArguments, Json, total=False):
     """The options of `inspect`."""
 
 
 @command
 def inspect(file: Annotated[Path, Argument("FILE", "A localization file.")], options: InspectFlags) -> None:
-    """Say what FILE is, how it is understood, and what looks wrong in it."""
-    fov = None if options.fov is None else Protocol(fov=parse_fov(options.fov)).fov
-    check_outputs([options.json], [file])
-    inspection = inspect_table(read_with_progress(file, options.reading(), options.threads), fov)
-    if options.json is not None:
+    """What is FILE, how is it understood, and what looks wrong in it? No truth is needed.
+
+    flatmetric inspect mine.csv
+    flatmetric inspect mine.csv --unit px --pixel-size 100 --fov 6400
+    """
+    check_outputs([options["json"]], [file])
+    with progress_bar() as progress:
+        inspection = inspect_file(file, progress=progress, **only(options, InspectArguments))
+    if options["json"] is not None:
         warnings = [text.as_flags(warning) for warning in inspection.warnings]
-        write_json(dataclasses.asdict(inspection) | {"warnings": warnings}, options.json)
+        write_json(dataclasses.asdict(inspection) | {"warnings": warnings}, options["json"])
     else:
         print(text.inspection_text(inspection))

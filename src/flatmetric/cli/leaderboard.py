@@ -3,51 +3,52 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated
 
-from flatmetric._files import write_text
-from flatmetric.challenge.leaderboard import FILES, LeaderboardOptions, write_leaderboard
+from flatmetric._shown import look_of
+from flatmetric.api.leaderboard import LeaderboardArguments
+from flatmetric.api.leaderboard import leaderboard as rank_folder
+from flatmetric.api.options import only
+from flatmetric.api.rules import rule_files
+from flatmetric.challenge.leaderboard import FILES
 from flatmetric.challenge.submissions import find_submissions
-from flatmetric.cli.options import Argument, Certainty, ReadingTruth, Report, Scoring, command, option
+from flatmetric.cli.options import Argument, Report, command
 from flatmetric.cli.output import check_outputs, this_command
 from flatmetric.cli.progress import progress_bar
+from flatmetric.cli.text import as_flags
+
+GO_ON = "run the same command again to go on from here"
 
 
-class BoardFlags(ReadingTruth, Report, Certainty, Scoring):
+class BoardFlags(LeaderboardArguments, Report, total=False):
     """The options of `leaderboard`."""
-
-    section: ClassVar[str] = "Output"
-
-    out: Path | None = option(None, "Folder for the leaderboard; default FOLDER/leaderboard.", metavar="DIR")
 
 
 @command
 def leaderboard(
-    folder: Annotated[Path, Argument("FOLDER", "Holds DATASET/truth.* and DATASET/results/PROGRAM.*")],
+    folder: Annotated[Path, Argument("FOLDER", "Holds DATASET/truth.* and DATASET/results/PROGRAM.* files.")],
     options: BoardFlags,
 ) -> None:
-    """Score every result in FOLDER, and rank the programs.
+    """Which program is best over many data sets, and which can't be told apart.
 
-    Earlier scores are reused; a bad file becomes a row with its reason.
+    flatmetric leaderboard challenge
+    flatmetric leaderboard challenge --protocol challenge2016 --report page.html --latex ranks.tex
+
+    Earlier scores are reused; a bad file becomes a row with its reason. Reading options of single files go into
+    FOLDER/submissions.toml: ["MT1/results/mine.csv"] and below it unit = "px".
     """
-    settings = LeaderboardOptions(
-        score=options.scoring(),
-        truth=options.reading_truth(),
-        pred=options.reading(),
-        certainty=options.certainty(),
-        threads=options.threads,
-    )
-    submissions = find_submissions(folder)
-    target = folder / "leaderboard" if options.out is None else options.out
-    inputs = [path for one in submissions for path in (one.truth, one.result)] + options.rule_files()
-    check_outputs([options.report], [*inputs, *(target / name for name in FILES)])
-    with progress_bar() as progress:
-        scored = write_leaderboard(submissions, target, settings, progress=progress)
-    if options.report is not None:
-        from flatmetric.pages.board_page import board_page
-
-        page = board_page(scored.leaderboard, scored.entries, scored.failures, this_command())
-        write_text(page, options.report)
-    print(scored.to_markdown())
-    more = "" if options.report is None else f", {options.report}"
+    found = find_submissions(folder)
+    target = folder / "leaderboard" if options["out"] is None else Path(options["out"])
+    inputs = [path for one in found.submissions for path in (one.truth, one.result)] + rule_files(options)
+    latex = None if options["latex"] is None else Path(options["latex"])
+    check_outputs([options["report"], latex], [*inputs, *(target / name for name in FILES)])
+    try:
+        with progress_bar() as progress:
+            board = rank_folder(folder, progress=progress, **only(options, LeaderboardArguments))
+    except KeyboardInterrupt as stopped:
+        raise KeyboardInterrupt(GO_ON) from stopped
+    if options["report"] is not None:
+        look_of(board).report(board, options["report"], this_command(), as_flags)
+    print(as_flags(board.to_markdown()))
+    more = "".join(f", {options[name]}" for name in ("latex", "report") if options[name] is not None)
     print(f"\nwritten: {target}/leaderboard.csv, .json, .md{more}")

@@ -1,22 +1,47 @@
-"""What a command writes: to a file, whole or not at all, or to standard output."""
+"""What a command writes: to a file, whole or not at all, or to standard output; and remarks, on standard error."""
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from flatmetric._files import check_writable, json_text, whole_file, write_text
 from flatmetric.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 STANDARD_OUTPUT = "-"
 
 
 def this_command() -> str:
-    """The command line as it was given, to be shown where its output is explained."""
-    return shlex.join(["flatmetric", *sys.argv[1:]])
+    """The command line as it was given, to be shown where its output is explained; files without their folders."""
+    given = [Path(part).name if Path(part).is_absolute() else part for part in sys.argv[1:]]
+    return shlex.join(["flatmetric", *given])
+
+
+def print_finding(sentence: str) -> None:
+    """What looks wrong: on stderr, in colour on a terminal."""
+    _remark("finding: ", sentence, fg="red", bold=True)
+
+
+def print_assumption(sentence: str) -> None:
+    """What the file did not say: on stderr, quietly."""
+    _remark("assumed: ", sentence, dim=True)
+
+
+def _remark(start: str, sentence: str, **look: Any) -> None:
+    from flatmetric.cli.text import as_flags
+
+    line = f"{start}{as_flags(sentence)}"
+    coloured = sys.stderr.isatty() and "NO_COLOR" not in os.environ
+    print(click.style(line, **look) if coloured else line, file=sys.stderr)
 
 
 def check_outputs(outputs: Iterable[str | Path | None], inputs: Iterable[Path]) -> None:
@@ -43,11 +68,11 @@ def write_json(content: dict[str, Any], target: str) -> None:
         write_text(json_text(content), Path(target))
 
 
-def write_columns(columns: Mapping[str, Any], target: str | Path) -> None:
+def write_columns(columns: Mapping[str, Any] | pd.DataFrame, target: str | Path) -> None:
     """Columns as CSV, to a file or standard output; missing values are empty cells."""
     import pandas as pd
 
-    table = pd.DataFrame(dict(columns))
+    table = pd.DataFrame(columns)
     if target == STANDARD_OUTPUT:
         sys.stdout.write(table.to_csv(index=False))
         return

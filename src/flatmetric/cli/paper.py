@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 from flatmetric._files import check_writable, make_folder
-from flatmetric.cli.options import Group, command, option
+from flatmetric.api.options import Option
+from flatmetric.cli.options import command
 from flatmetric.cli.output import write_columns
 from flatmetric.cli.progress import progress_bar
 from flatmetric.cli.text import aligned
@@ -25,27 +26,32 @@ _FILES = {
 }
 
 
-class PaperFlags(Group):
+class PaperFlags(TypedDict, total=False):
     """Which figures are made, and how."""
 
-    out: Path = option(Path("paper"), "Folder for figures and tables.", metavar="DIR")
-    figures: tuple[str, ...] = option(
-        (), "Make only this figure: 1a, 1b, 2 or 3; may be repeated.", metavar="NAME", flag="figure"
-    )
-    points: int = option(100, "Figure 1: true points in each trial.")
-    lam: float = option(125.0, "Figure 1: lam in nm.")
-    steps: int = option(51, "Figure 1: steps of recall and of the error radius.")
-    trials: int = option(50, "Figure 1: trials at each step.")
-    seed: int = option(0, "Figures 1 and 3: the same seed gives the same numbers.")
+    out: Annotated[Path, Option("Folder for figures and tables.", Path("paper"), metavar="DIR")]
+    figures: Annotated[
+        tuple[str, ...],
+        Option("Make only this figure: 1a, 1b, 2 or 3; may be repeated.", (), metavar="NAME", flag="figure"),
+    ]
+    points: Annotated[int, Option("Figure 1: true points in each trial.", 100, metavar="N")]
+    lam: Annotated[float, Option("Figure 1: cost of a missed molecule or a false detection, nm.", 125.0, metavar="NM")]
+    steps: Annotated[int, Option("Figure 1: steps of recall and of the error radius.", 51, metavar="N")]
+    trials: Annotated[int, Option("Figure 1: trials at each step.", 50, metavar="N")]
+    seed: Annotated[int, Option("Figures 1 and 3: the same seed gives the same numbers.", 0, metavar="N")]
 
 
 @command
 def paper(options: PaperFlags) -> None:
-    """Make the figures of Denoyelle et al. (ISBI 2021) as PDF and PNG, with their numbers as CSV."""
+    """The figures of Denoyelle et al. (ISBI 2021) as PDF and PNG, with their numbers as CSV.
+
+    flatmetric paper --figure 2 --out paper
+    flatmetric paper --figure 1a --points 20 --steps 5 --trials 2 --out paper
+    """
     from flatmetric.paper.surfaces import Settings
 
-    settings = Settings(options.points, options.lam, options.steps, options.trials, options.seed)
-    wanted, out = options.figures or tuple(_FILES), options.out
+    settings = Settings(options["points"], options["lam"], options["steps"], options["trials"], options["seed"])
+    wanted, out = options["figures"] or tuple(_FILES), options["out"]
     for name in wanted:
         if name not in _FILES:
             raise InputError(f"--figure is {name!r}; give one of {', '.join(_FILES)}")
@@ -56,7 +62,7 @@ def paper(options: PaperFlags) -> None:
     if "2" in wanted:
         _two_diracs(out)
     if "3" in wanted:
-        _toy_example(out, options.seed)
+        _toy_example(out, options["seed"])
     if "1a" in wanted or "1b" in wanted:
         _surfaces(out, settings, wanted)
     print(f"written: {out}/fig*.pdf, .png, .csv")

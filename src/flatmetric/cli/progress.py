@@ -1,20 +1,13 @@
-"""A progress bar on stderr for slow work, and reading files with one."""
+"""A progress bar on stderr for slow work."""
 
 from __future__ import annotations
 
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from flatmetric._progress import Progress
-from flatmetric.errors import InputError
-from flatmetric.formats.conversion import ReadOptions
-from flatmetric.formats.read import read_file
-from flatmetric.localizations import Localizations
 
 _BAR_WIDTH = 30
 _PATIENCE_S = 1.0
@@ -50,51 +43,3 @@ class _Bar:
     def clear(self) -> None:
         if self._drawn:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
-
-
-def read_with_progress(path: Path, options: ReadOptions, threads: int | None = None) -> Localizations:
-    """Read a file; on a terminal, with a bar after the first second."""
-    with progress_bar() as progress:
-        return read_file(path, options, _bytes_of(path, progress), threads)
-
-
-def _bytes_of(path: Path, progress: Progress | None) -> Callable[[int, int], None] | None:
-    return None if progress is None else lambda done, total: progress(f"reading {path.name}", done, total)
-
-
-def read_both(
-    truth: tuple[Path, ReadOptions],
-    result: tuple[Path, ReadOptions],
-    threads: int | None,
-    meanwhile: Callable[[], None],
-) -> tuple[Localizations, Localizations]:
-    """Read the truth in its own thread, call `meanwhile`, and read the result.
-
-    If both files are bad, the error raised is the truth's.
-    """
-    stopped = threading.Event()
-    read: dict[Path, tuple[int, int]] = {}
-    with progress_bar() as progress, ThreadPoolExecutor(1) as aside:
-
-        def listen(path: Path) -> Callable[[int, int], None]:
-            def on_bytes(done: int, total: int) -> None:
-                if stopped.is_set():
-                    raise KeyboardInterrupt
-                read[path] = (done, total)
-                if progress is not None:
-                    names = " and ".join(file.name for file, _ in (truth, result))
-                    progress(f"reading {names}", *map(sum, zip(*read.values(), strict=True)))
-
-            return on_bytes
-
-        true = aside.submit(read_file, *truth, listen(truth[0]), threads)
-        try:
-            meanwhile()
-            pred = read_file(*result, listen(result[0]), threads)
-        except InputError:
-            true.result()
-            raise
-        except BaseException:
-            stopped.set()
-            raise
-        return true.result(), pred

@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from flatmetric.cli.options import REQUIRED, Group, command, option
+from flatmetric.api.simulate import SimulateArguments
+from flatmetric.api.simulate import simulate as simulate_dataset
+from flatmetric.cli.options import command
 from flatmetric.cli.progress import progress_bar
 
 
-class SimulateFlags(Group):
-    """What is simulated, and where it goes."""
-
-    dataset: str = option(
-        REQUIRED,
-        "MT1.N1.LD, MT2.N1.HD, MT3.N2.LD, MT4.N2.HD, ER1.N3.LD, ER2.N3.HD, or a TOML file.",
-        metavar="NAME|FILE",
-    )
-    out: Path = option(REQUIRED, "Folder for stack and truth.", metavar="DIR")
-    frames: int | None = option(None, "Number of frames; default that of the data set.")
-    modality: str | None = option(None, "2D (round spots) or AS (astigmatic); default that of the data set.")
-    seed: int = option(0, "The same seed gives the same files.")
+class SimulateFlags(SimulateArguments, total=False):
+    """The options of `simulate`."""
 
 
 @command
 def simulate(options: SimulateFlags) -> None:
-    """Simulate a data set of the SMLM 2016 Challenge, or one of your own: images, truth and all parameters."""
-    from flatmetric.simulation.datasets import named
-    from flatmetric.simulation.folder import PARAMETERS, STACK, TRUTH, simulate_folder
+    """A data set of the SMLM 2016 Challenge, or one of your own, with known truth: images, molecules, parameters.
 
-    dataset = named(options.dataset)
-    if options.frames is not None:
-        dataset = dataset.with_frames(options.frames)
-    if options.modality is not None:
-        dataset = dataset.with_modality(options.modality)
+    flatmetric simulate --dataset MT1.N1.LD --frames 10 --out MT1
+    flatmetric simulate --dataset ER2.N3.HD --frames 10 --modality AS --seed 3 --out ER2
+    """
     with progress_bar() as progress:
-        rows = simulate_folder(options.out, dataset, options.seed, progress)
+        made = simulate_dataset(progress=progress, **options)
+    dataset = made.dataset
+    assert dataset is not None
     print(
-        f"{dataset.name}: {dataset.frames} frames of {dataset.pixels} x {dataset.pixels} pixels, {rows} true rows, "
-        f"{rows / dataset.frames / (dataset.width / 1000) ** 2:.3g} per um2 and frame"
+        f"{dataset.name}: {dataset.frames} frames of {dataset.pixels} x {dataset.pixels} pixels, "
+        f"{made.rows} true rows, "
+        f"{made.rows / dataset.frames / (dataset.width / 1000) ** 2:.3g} per um2 and frame"
     )
-    print(f"written: {options.out / STACK}, {TRUTH}, {PARAMETERS}")
+    print(f"written: {made.stack}, {made.truth.name}, simulation.json")

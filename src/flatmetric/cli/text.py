@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from flatmetric.cli import options
-from flatmetric.localizations import Localizations
+from flatmetric.api.options import Checked, Images, ReadBoth, Scoring, Sure, options_of
+from flatmetric.cli.options import NAMES
 from flatmetric.metrics.table import METRICS
-from flatmetric.sentences import budget_sentence, file_warnings, intervals_title, pair_sentence
+from flatmetric.quality.findings import BY_HAND
+from flatmetric.sentences import budget_sentence, intervals_title, pair_sentence
 
 if TYPE_CHECKING:
     from flatmetric.quality.inspect import Inspection
     from flatmetric.scoring.breakdown import Bin, Quantity
+    from flatmetric.scoring.intervals import Intervals
     from flatmetric.scoring.score import Score
     from flatmetric.statistics.comparison import Comparison, Lead
-    from flatmetric.statistics.intervals import Intervals
 
 _BAR_WIDTH = 40
-
 # A metric in braces is shown in the format that the table of metrics gives it.
 _DETECTION = (
     "  found      TP {challenge.tp}  FP {challenge.fp}  FN {challenge.fn}   Jaccard {challenge.jaccard} %   "
@@ -76,17 +75,14 @@ def as_flags(sentence: str) -> str:
     first, space, rest = flagged.partition(" ")
     if first in names and rest.startswith(("is ", "has ")):
         flagged = f"{_flag(first)}{space}{rest}"
-    return re.sub(r"(--[\w-]+ [^ ,;]+), (?=--)", r"\1 ", flagged).replace("apply_fix()", "--apply")
+    flagged = re.sub(r"(--[\w-]+ [^ ,;]+), (?=--)", r"\1 ", flagged)
+    return flagged.replace(BY_HAND, "flatmetric check TRUTH RESULT --apply FIXED.csv")
 
 
 @cache
 def _option_names() -> frozenset[str]:
-    groups, names = [options.Group], {"to"}
-    while groups:
-        group = groups.pop()
-        groups += group.__subclasses__()
-        names |= set(group.declared)
-    return frozenset(names)
+    of_library = {name for group in (ReadBoth, Scoring, Sure, Checked, Images) for name in options_of(group)}
+    return frozenset(of_library | NAMES)
 
 
 def _flag(name: str) -> str:
@@ -99,19 +95,10 @@ def _as_flag(match: re.Match[str]) -> str:
     flag, text = _flag(match[1]), match[2]
     if text.startswith("{"):
         text = ",".join(f"{name}={place}" for name, place in ast.literal_eval(text).items())
+    if text == "False":
+        return f"--no-{match[1]}"
     text = "" if text == "True" else text.strip("()'")
     return f"{flag} {text}" if text else flag
-
-
-def print_warning(sentence: str) -> None:
-    """One warning, on stderr."""
-    print(f"flatmetric: warning: {as_flags(sentence)}", file=sys.stderr)
-
-
-def print_warnings(*tables: Localizations) -> None:
-    """What had to be guessed about files, or looks wrong in them, on stderr."""
-    for sentence in file_warnings(*tables):
-        print_warning(sentence)
 
 
 def aligned(rows: Sequence[Sequence[str]], align: str = ">") -> list[str]:
@@ -305,8 +292,8 @@ def inspection_text(inspection: Inspection) -> str:
     if inspection.first_rows:
         rows = [[_cell(row[name]) for name in inspection.columns] for row in inspection.first_rows]
         lines += ["", *(f"  {line}" for line in aligned([list(inspection.columns), *rows]))]
-    if inspection.warnings:
-        lines += ["", *(f"warning: {as_flags(warning)}" for warning in inspection.warnings)]
+    lines += ["", *(f"finding: {as_flags(warning)}" for warning in inspection.warnings)] if inspection.warnings else []
+    lines += ["", *(f"assumed: {as_flags(text)}" for text in inspection.assumptions)] if inspection.assumptions else []
     return "\n".join(lines)
 
 
@@ -325,5 +312,8 @@ def flat_values(content: dict[str, Any], parts: Iterable[str]) -> dict[str, Any]
         "dim": content["dim"],
     }
     for part in parts:
-        flat |= {f"{part}.{name}": value for name, value in content.get(part, {}).items()}
+        for name, value in content.get(part, {}).items():
+            metric = METRICS.get(f"{part}.{name}")
+            unit = f" [{metric.unit}]" if metric is not None and metric.unit else ""
+            flat[f"{part}.{name}{unit}"] = value
     return flat

@@ -92,5 +92,5 @@ def _write(table: Localizations, paths: list[Path]) -> None:
     pd.DataFrame(rows).to_csv(paths[0], header=False, index=False)
 
 
-_WRITER = Writer(_write, frozenset(_STANDARD), fills=("z", "photons"), suffixes=(".csv", ".txt"))
+_WRITER = Writer(_write, frozenset(_STANDARD), fills=("z", "photons"), suffixes=(".txt",))
 STANDARD = Format("challenge-standard", "the SMLM Challenge's standard submission", _recognise, _read, _WRITER)

@@ -1,4 +1,4 @@
-"""From a file's own units to nm and frames from 1: every step is recorded, every guess is a warning."""
+"""From a file's own units to nm and frames from 1: every step is recorded, and what the file did not say is named."""
 
 from __future__ import annotations
 
@@ -120,9 +120,10 @@ class Native:
     first_pixel: float | None = None
     has_pixels: bool = True
     pixel_size: tuple[float, float] | None = None
+    fov: tuple[float, float] | None = None  # nm
     dropped: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    assumptions: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -132,6 +133,8 @@ class _Record:
     notes: list[str]
     guesses: list[str] = field(default_factory=list)
     options: list[str] = field(default_factory=list)
+    unit: str | None = None
+    frame_base: int | None = None
 
     def guess(self, text: str, *options: str) -> None:
         self.guesses.append(text)
@@ -162,17 +165,22 @@ def to_localizations(native: Native, options: ReadOptions, provenance: Provenanc
         record.notes.append("shifted by " + ", ".join(f"{step:g}" for step in options.shift) + " nm, as asked")
     _count_frames_from_one(columns, native, options, record)
     _check_size(columns, name)
-    warnings = list(native.warnings)
+    warnings, assumptions = list[str](), list(native.assumptions)
     if record.guesses:
         better = ", ".join(dict.fromkeys(record.options))
-        warnings.insert(0, f"not said by the file or its format: {'; '.join(record.guesses)} (otherwise give {better})")
+        assumptions.append(f"{', '.join(record.guesses)} (otherwise give {better})")
     if len(columns["x"]) == 0:
         warnings.append("the table has no row: nothing was found")
     for reason, count in native.dropped.items():
         warnings.append(f"{count} {'row' if count == 1 else 'rows'} dropped: {reason}")
     full = dataclasses.replace(
         provenance,
+        unit=record.unit,
+        frame_base=record.frame_base,
         pixel_size=pixel,
+        shift=options.shift,
+        fov=native.fov,
+        assumptions=tuple(assumptions),
         conversions=tuple(record.notes),
         dropped=dict(native.dropped),
         warnings=tuple(warnings),
@@ -181,6 +189,23 @@ def to_localizations(native: Native, options: ReadOptions, provenance: Provenanc
         return Localizations(**columns, provenance=full)
     except InputError as error:
         raise InputError(f"{name}: {error}") from error
+
+
+def converted(table: Localizations, options: ReadOptions, name: str) -> Localizations:
+    """A table in nm with reading options applied to it as if it were a file; itself without any.
+
+    Examples
+    --------
+    >>> converted(Localizations(frame=[0], x=[1.0], y=[2.0]), ReadOptions(frame_base=0), "pred").frame
+    array([1])
+    """
+    if dataclasses.replace(options, columns=None, skip_bad_rows=False) == ReadOptions():
+        return table
+    if options.format is not None:
+        raise InputError(f"format is {options.format!r}, but {name} is a table, not a file; leave it out")
+    columns = {column: values.copy() for column, values in table.columns().items()}
+    native = Native(columns, "nm", first_pixel=CORNER, pixel_size=table.provenance.pixel_size)
+    return to_localizations(native, options, dataclasses.replace(table.provenance, file=table.provenance.file or name))
 
 
 def _scale_to_nm(
@@ -194,11 +219,12 @@ def _scale_to_nm(
     unit = options.unit or native.unit
     if unit is None:
         unit = "nm"
-        record.guess("lengths taken as nm", "unit=")
+        record.guess("taken as nm", "unit=")
     if unit == "px" and pixel is None:
         raise InputError(
             f"{name}: positions are in pixels and the file does not say how large a pixel is; give pixel_size= in nm"
         )
+    record.unit = unit
     y_unit = unit if options.unit is not None or native.y_unit is None else native.y_unit
     if y_unit == "px" and pixel is None:
         raise InputError(f"{name}: y is in pixels and the file does not say how large one is; give pixel_size= in nm")
@@ -251,7 +277,7 @@ def _move_origin(
             )
     whose = "as given" if options.origin else "by the format"
     if first is None:
-        record.guess("zero taken as the outer corner of the first pixel", "origin=")
+        record.guess("zero at the outer corner of the first pixel", "origin=")
     elif first == CORNER:
         record.notes.append(f"zero is the outer corner of the first pixel ({whose})")
     elif pixel is None:
@@ -290,8 +316,9 @@ def _count_frames_from_one(
     if base is None:
         base = 0 if len(columns["frame"]) and columns["frame"].min() == 0 else 1
         why = "the least is 0" if base == 0 else "none is 0"
-        record.guess(f"frames taken to count from {base} as {why}", "frame_base=")
+        record.guess(f"frames from {base}, as {why}", "frame_base=")
         whose = "assumed"
+    record.frame_base = base
     if base != 1:
         columns["frame"] = columns["frame"] + (1 - base)
     record.notes.append(f"frames count from {base} ({whose})" + (f": {1 - base:+d}" if base != 1 else ""))

@@ -36,7 +36,9 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
         first_pixel=CENTER,
         dropped=table.dropped,
         notes=table.notes,
-        warnings=["four columns without a header taken as Octane's frame, x, y, intensity (otherwise give columns=)"],
+        assumptions=[
+            "four columns without a header taken as Octane's frame, x, y, intensity (otherwise give columns=)"
+        ],
     )
 
 

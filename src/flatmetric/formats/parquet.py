@@ -30,7 +30,9 @@ def _pyarrow() -> Any:
     try:
         import pyarrow
     except ImportError as error:
-        raise InputError("Parquet and Arrow files need pyarrow; install flatmetric[parquet]") from error
+        raise InputError(
+            "Parquet and Arrow files need pyarrow; pip install '.[parquet]' in a clone of flatmetric"
+        ) from error
     return pyarrow
 
 

@@ -44,9 +44,9 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
             columns[ours] = np.add(locs[theirs[0]], locs[theirs[1]], dtype=np.float64) / 2
     if "bg" in numeric:
         columns["background"] = locs["bg"].astype(np.float64)
-    native = Native(
-        columns, unit="px", frame_base=0, first_pixel=CENTER, pixel_size=_pixel_size(documents, options, yaml)
-    )
+    size = _pixel_size(documents, options, yaml)
+    native = Native(columns, unit="px", frame_base=0, first_pixel=CENTER, pixel_size=size)
+    native.fov = _field(documents, options.pixel_size or size)
     if yaml is not None:
         native.notes.append(f"metadata from {yaml.name}")
     return checked(native, options, source.name)
@@ -93,6 +93,17 @@ def _pixel_size(documents: list[Any], options: ReadOptions, yaml: Path | None) -
             return float(size), float(size)
         if options.pixel_size is None:
             raise InputError(f"{yaml or 'the metadata'}: Pixelsize is {size!r}; give pixel_size= in nm")
+    return None
+
+
+def _field(documents: list[Any], pixel: tuple[float, float] | None) -> tuple[float, float] | None:
+    """The field of view in nm, from the number of pixels; None where the metadata do not say."""
+    for document in reversed(documents):
+        if pixel is None or not isinstance(document, dict):
+            continue
+        width, height = document.get("Width"), document.get("Height")
+        if isinstance(width, int) and isinstance(height, int) and 0 < min(width, height) <= max(width, height) < 1e6:
+            return width * pixel[0], height * pixel[1]
     return None
 
 

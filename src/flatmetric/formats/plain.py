@@ -48,7 +48,7 @@ def described(found: Mapping[str, FoundColumn], native: Native, name: str, optio
         native.z_unit = known_length(found["z"].unit, "z", name, options) or native.z_unit
     native.width_units = {n: found[n].unit or "" for n in ("sigma", "uncertainty") if n in found}
     if "frame" not in found:
-        native.warnings.append("no column is known as the frame, so all rows are one point set (else give columns=)")
+        native.assumptions.append("no column is known as the frame, so all rows are one point set (else give columns=)")
     return native
 
 

@@ -61,7 +61,7 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
         notes=table.notes,
     )
     if units.get("photons", "photon") != "photon":
-        native.warnings.append(f"the amplitude is in {units['photons']}, not photons, and is kept as it is")
+        native.assumptions.append(f"the amplitude is in {units['photons']}, not photons, and is kept as it is")
     return native
 
 

@@ -37,7 +37,7 @@ def read(
 ) -> Localizations:
     r"""Read a localization file of any known format, recognised by its content, in nm and with frames from 1.
 
-    What was understood and converted is in `.provenance`; what had to be guessed is also a `ReadWarning`.
+    What was understood, converted and assumed is in `.provenance`; what looks wrong is also a `ReadWarning`.
 
     Parameters
     ----------

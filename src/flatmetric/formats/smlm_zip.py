@@ -59,7 +59,7 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
             del columns[label]
     native = described(found, Native(columns, unit=None), source.name, options)
     if len(tables) > 1:
-        native.warnings.append(f"the file holds {len(tables)} tables, of which the first, {name}, was read")
+        native.assumptions.append(f"the file holds {len(tables)} tables, of which the first, {name}, was read")
     return checked(native, options, source.name)
 
 

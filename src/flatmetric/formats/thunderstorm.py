@@ -62,7 +62,9 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
     for column in {"sigma", "uncertainty"} & set(wanted):
         native.width_units[column] = header[wanted[column]].unit or ""
     if "photons" in wanted and (found := header[wanted["photons"]].unit) != "photon":
-        native.warnings.append(f"the intensity is in {found or 'an unnamed unit'}, not photons, and is kept as it is")
+        native.assumptions.append(
+            f"the intensity is in {found or 'an unnamed unit'}, not photons, and is kept as it is"
+        )
     return native
 
 
@@ -87,4 +89,6 @@ def _write(table: Localizations, paths: list[Path]) -> None:
         frame.to_csv(file, header=False, index=False, na_rep="NaN")
 
 
-FORMAT = Format("thunderstorm", "ThunderSTORM CSV", _recognise, _read, Writer(_write, frozenset(_NAMES)))
+FORMAT = Format(
+    "thunderstorm", "ThunderSTORM CSV", _recognise, _read, Writer(_write, frozenset(_NAMES), suffixes=(".csv",))
+)

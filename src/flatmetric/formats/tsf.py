@@ -123,7 +123,7 @@ def _native(spots: list[dict[int, float]], summary: dict[int, float], options: R
         pixel_size=(size, size) if 0 < size < float("inf") else None,
     )
     if "photons" in columns and summary.get(_INTENSITY_UNITS) != _PHOTONS:
-        native.warnings.append(_NOT_PHOTONS)
+        native.assumptions.append(_NOT_PHOTONS)
     return checked(native, options, name)
 
 
@@ -151,7 +151,7 @@ def _read_text(candidate: Candidate, options: ReadOptions) -> Native:
         notes=table.notes,
     )
     if "photons" in native.columns and summary.get("intensity_units", "").strip() not in ("PHOTONS", "1"):
-        native.warnings.append(_NOT_PHOTONS)
+        native.assumptions.append(_NOT_PHOTONS)
     try:
         size = float(summary.get("pixel_size", "nan"))
     except ValueError:

@@ -18,7 +18,7 @@ from flatmetric.simulation.folder import simulated_camera
 from flatmetric.stacks import Stack
 
 _PIXELS_AT_ONCE = 1_000_000  # read and searched together: it bounds the memory
-_EXTRA = "pip install 'flatmetric[localizers]'"
+_EXTRA = "pip install '.[localizers]' in a clone of flatmetric"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,19 +145,19 @@ def participant(name: str, changes: Mapping[str, float] | None = None) -> Partic
 class StackCamera:
     """How counts of a stack become photons: pixel size in nm, counts in the dark, photons per count.
 
-    `warning` says what had to be guessed.
+    `assumption` says what was taken where nobody knew.
     """
 
     pixel_size: float
     offset: float
     photons_per_count: float
-    warning: str | None = None
+    assumption: str | None = None
 
 
 def camera_of(
     stack: Stack, pixel_size: float | None = None, offset: float | None = None, photons_per_count: float | None = None
 ) -> StackCamera:
-    """The camera of a stack: as given, as simulated, or guessed with a warning."""
+    """The camera of a stack: as given, as simulated, or assumed."""
     known = simulated_camera(stack.path)
     pixel_size = stack.pixel_size if pixel_size is None else pixel_size
     if pixel_size is None:
@@ -167,9 +167,9 @@ def camera_of(
     if known is not None:
         offset = known.offset if offset is None else offset
         photons_per_count = known.photons_per_count if photons_per_count is None else photons_per_count
-    warning = None
+    assumption = None
     if offset is None or photons_per_count is None:
-        warning = (
+        assumption = (
             f"{stack.path}: the camera is not known, so thresholds and photons are in counts above "
             f"{offset or 0:g}; give offset= and photons_per_count="
         )
@@ -179,7 +179,7 @@ def camera_of(
         raise InputError(f"offset is {offset}; give a number of counts")
     if not 0 < photons_per_count < 1e6:
         raise InputError(f"photons_per_count is {photons_per_count}; give a number above 0")
-    return StackCamera(pixel_size, offset, photons_per_count, warning)
+    return StackCamera(pixel_size, offset, photons_per_count, assumption)
 
 
 def localize_stack(
@@ -210,5 +210,9 @@ def localize_stack(
         x=(x + 0.5) * camera.pixel_size,
         y=(y + 0.5) * camera.pixel_size,
         photons=photons,
-        provenance=Provenance(pixel_size=(camera.pixel_size, camera.pixel_size)),
+        provenance=Provenance(
+            pixel_size=(camera.pixel_size, camera.pixel_size),
+            fov=(stack.width * camera.pixel_size, stack.height * camera.pixel_size),
+            assumptions=() if camera.assumption is None else (camera.assumption,),
+        ),
     )

@@ -24,7 +24,8 @@ class Matched:
 
     `truth_rows` and `pred_rows` are within the border and the frame limits; `matches` are pairs of those, as rows of
     the whole tables; `truth_kept` and `pred_kept` are the rows that count after the don't-care rule. `photon_threshold`
-    is the one applied, or None. `warnings` lists what looks wrong.
+    is the one applied, or None. `warnings` lists what looks wrong, `assumptions` what was taken
+    for granted.
     """
 
     truth: Localizations
@@ -38,6 +39,7 @@ class Matched:
     pred_kept: IntArray
     photon_threshold: float | None
     warnings: tuple[str, ...]
+    assumptions: tuple[str, ...]
 
     @cached_property
     def kept_truth(self) -> Localizations:
@@ -119,8 +121,8 @@ def match_tables(truth: Localizations, pred: Localizations, protocol: Protocol, 
         dx, dy = protocol.wobble.shifts(truth.in_3d().z)  # type: ignore[arg-type]
         truth = dataclasses.replace(truth, x=truth.x + dx, y=truth.y + dy)
     all_rows = np.arange(max(len(truth), len(pred)))
-    truth_rows, pred_rows = _rows_within(truth, protocol, all_rows), _rows_within(pred, protocol, all_rows)
-    warnings = []
+    truth_rows, pred_rows = rows_within(truth, protocol, all_rows), rows_within(pred, protocol, all_rows)
+    warnings, assumptions = [], tuple[str, ...]()
     if len(truth_rows) == 0:
         warnings.append("the border or the frame limits leave no true molecule")
     if len(pred) == 0:
@@ -140,7 +142,7 @@ def match_tables(truth: Localizations, pred: Localizations, protocol: Protocol, 
         if len(truth_kept) == 0 and len(truth_rows):
             warnings.append(f"no true molecule has more than {threshold:g} photons")
     elif protocol.photon_threshold is not None:
-        warnings.append("the truth has no photons, so the photon threshold was not applied")
+        assumptions = ("the truth has no photons, so the photon threshold is not applied",)
     return Matched(
         truth,
         pred,
@@ -152,12 +154,15 @@ def match_tables(truth: Localizations, pred: Localizations, protocol: Protocol, 
         truth_kept,
         pred_kept,
         threshold,
-        (*warnings, *_frame_warnings(truth, pred, truth_kept, pred_kept, matches)),
+        (*warnings, *_frame_warnings(truth, pred, truth_kept, pred_kept)),
+        assumptions,
     )
 
 
-def _rows_within(table: Localizations, protocol: Protocol, all_rows: IntArray) -> IntArray:
+def rows_within(table: Localizations, protocol: Protocol, all_rows: IntArray | None = None) -> IntArray:
     """The rows strictly within the border and within the frame limits; `all_rows` is 0, 1, 2, ... for all rows."""
+    if all_rows is None:
+        all_rows = np.arange(len(table))
     if protocol.border is None and protocol.first_frame is None and protocol.last_frame is None:
         return all_rows[: len(table)]
     inside = np.ones(len(table), dtype=bool)
@@ -213,18 +218,10 @@ def _photon_threshold(truth: Localizations, rows: IntArray, protocol: Protocol) 
     return float(math.floor(np.quantile(truth.photons[rows], protocol.photon_quantile or 0.0, method="hazen")))
 
 
-def _frame_warnings(
-    truth: Localizations, pred: Localizations, truth_kept: IntArray, pred_kept: IntArray, matches: Matches
-) -> list[str]:
+def _frame_warnings(truth: Localizations, pred: Localizations, truth_kept: IntArray, pred_kept: IntArray) -> list[str]:
     if len(truth_kept) == 0 or len(pred_kept) == 0:
         return []
     warnings = []
-    if len(matches) == 0 and not np.isin(pred.frame[pred_kept], truth.frame[truth_kept]).any():
-        warnings.append(
-            f"no frame has both molecules and detections: the truth has frames {truth.frame.min()} to "
-            f"{truth.frame.max()}, the result {pred.frame.min()} to {pred.frame.max()}; probably one counts its frames "
-            "differently (frame_base=)"
-        )
     for table, side in ((truth, "truth"), (pred, "result")):
         if table.frame.min() < 1:
             warnings.append(

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from flatmetric._arrays import FloatArray
+from flatmetric._files import read_toml
 from flatmetric.errors import InputError
 
 Matching = Literal["greedy", "optimal"]
@@ -175,16 +176,8 @@ class Protocol:
         >>> Protocol.from_toml(path).border
         300.0
         """
-        import tomllib
-
         path = Path(path)
-        try:
-            with path.open("rb") as file:
-                content = tomllib.load(file)
-        except OSError as error:
-            raise InputError(f"{path}: can't be read, {error.strerror}") from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise InputError(f"{path}: is not valid TOML ({error})") from error
+        content = read_toml(path)
         known = {field.name for field in dataclasses.fields(cls)}
         for key in content:
             if key not in known and key != "preset":

@@ -13,14 +13,19 @@ from flatmetric.pages.html import chart, page, paragraph, table
 from flatmetric.sentences import pair_sentence
 from flatmetric.statistics.comparison import Pair
 from flatmetric.statistics.entries import Entry
-from flatmetric.statistics.ranking import Leaderboard, Standing
+from flatmetric.statistics.ranking import Ranking, Standing
 from flatmetric.version import __version__
 
 
 def board_page(
-    board: Leaderboard, entries: Sequence[Entry], failures: Mapping[tuple[str, str], str], command: str
+    board: Ranking,
+    entries: Sequence[Entry],
+    failures: Mapping[tuple[str, str], str],
+    command: str,
+    suspect: Mapping[tuple[str, str], Sequence[str]] | None = None,
 ) -> str:
-    """The page as HTML; `failures` are the results without a score, by data set and program, with the reason.
+    """The page as HTML; `failures` are the results without a score, by data set and program, with the reason, and
+    `suspect` those with which something looks wrong.
 
     Examples
     --------
@@ -35,7 +40,9 @@ def board_page(
     answer = f"Best of {len(board.overall)}: {board.overall[0].program}." if board.overall else _no_overall(board)
     paired, note = _paired(board, entries)
     kept = {entry.program for entry in paired}
-    sections = [("ranks-section", "Ranks", _ranks(board))]
+    remarks = [f"{d}, {p}: {text}" for (d, p), texts in (suspect or {}).items() for text in texts]
+    warned = "".join(paragraph(text, "warning") for text in remarks)
+    sections = [("ranks-section", "Ranks", warned + _ranks(board))]
     if board.kinds:
         sections.append(("kinds", "Structures not seen", "".join(_kind(name, board) for name in board.kinds)))
     sections += [("results", "All results", _results(board, entries))]
@@ -64,13 +71,13 @@ def _pair(dataset: str, pair: Pair) -> dict[str, Any]:
     return {"dataset": dataset, "a": pair.a, "b": pair.b, **numbers}
 
 
-def _no_overall(board: Leaderboard) -> str:
+def _no_overall(board: Ranking) -> str:
     if not board.datasets:
         return "No result was scored."
     return "No program ran on all data sets, so there is no overall rank; the best of each data set stand below."
 
 
-def _paired(board: Leaderboard, entries: Sequence[Entry]) -> tuple[list[Entry], str]:
+def _paired(board: Ranking, entries: Sequence[Entry]) -> tuple[list[Entry], str]:
     """The entries whose pairs go into the page, those of the best programs, and a note if some are left out."""
     ranked = [s.program for s in board.overall]
     ranked += sorted({entry.program for entry in entries} - set(ranked))
@@ -93,7 +100,7 @@ _METHOD = (
 _MOST_PAIRS = 8_000
 
 
-def _ranks(board: Leaderboard) -> str:
+def _ranks(board: Ranking) -> str:
     if board.overall:
         caption = f"Overall, mean rank over {len(board.datasets)} data sets" if len(board.datasets) > 1 else "Ranks"
         shown = chart("ranks", "Rank of every program with its interval")
@@ -101,7 +108,7 @@ def _ranks(board: Leaderboard) -> str:
     return "".join(_places("ranks", f"Ranks in {name}", places, board.level) for name, places in board.datasets.items())
 
 
-def _kind(name: str, board: Leaderboard) -> str:
+def _kind(name: str, board: Ranking) -> str:
     kind = board.kinds[name]
     level = f"{board.level:g} %"
     rows = [
@@ -124,16 +131,19 @@ def _places(name: str, caption: str, places: Sequence[Standing], level: float) -
     rows = [
         [
             standing.program,
+            (str(standing.place), standing.place),
+            standing.letters,
             (f"{standing.rank:.4g}", standing.rank),
             f"{standing.rank_interval[0]:.4g} to {standing.rank_interval[1]:.4g}",
             (f"{standing.flat_metric:.2f}", standing.flat_metric),
         ]
         for standing in places
     ]
-    return table(name, caption, ["program", "rank", f"{level:g} %", "Flat Metric [nm]"], rows, sortable=True)
+    header = ["program", "place", "letters", "mean rank", f"{level:g} %", "Flat Metric [nm]"]
+    return table(name, caption, header, rows, sortable=True)
 
 
-def _results(board: Leaderboard, entries: Sequence[Entry]) -> str:
+def _results(board: Ranking, entries: Sequence[Entry]) -> str:
     rows = []
     for entry in entries:
         standing = board.standing(entry.dataset, entry.program)

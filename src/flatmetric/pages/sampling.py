@@ -57,18 +57,13 @@ def _fitting(frames: IntArray, rows: IntArray, budget: int) -> list[int]:
 def frames_content(score: Score, budget: int) -> dict[str, Any]:
     """The frames of the browser: each with its molecules and detections, what they cost (nm) and their partners."""
     table = per_frame(score)
-    if "flat_metric" not in table:
+    if "flat_metric_nm" not in table:
         return {"total": len(table["frame"]), "shown": []}
     matched, costs = score.matched, score.costs
-    cost = np.asarray(table["flat_metric"] * len(matched.truth_kept), dtype=np.float64)
+    cost = np.asarray(table["flat_metric_nm"] * len(matched.truth_kept), dtype=np.float64)
     chosen = chosen_frames(cost, table["n_truth"] + table["n_pred"], budget)
-    # The cost of a row per unit of its mass, nm: the distance it is moved, or lam.
-    own = [
-        np.divide(c, m, out=np.zeros(len(c)), where=m > 0)
-        for c, m in ((costs.displaced + costs.missed, costs.truth_mass), (costs.false, costs.pred_mass))
-    ]
-    truth = _Side(matched.truth, matched.truth_kept, costs.truth_partner, own[0])
-    pred = _Side(matched.pred, matched.pred_kept, costs.pred_partner, own[1])
+    truth = _Side(matched.truth, matched.truth_kept, costs.truth_partner, costs.of_truth())
+    pred = _Side(matched.pred, matched.pred_kept, costs.pred_partner, costs.of_pred())
     shown = []
     for at in chosen:
         frame = int(table["frame"][at])

@@ -14,10 +14,10 @@ from flatmetric.metrics.table import METRICS
 from flatmetric.pages import sampling
 from flatmetric.pages.html import chart, page, paragraph, table
 from flatmetric.scoring.breakdown import QUANTITIES, Bin, Quantity, score_in_bins
+from flatmetric.scoring.intervals import Intervals
 from flatmetric.scoring.score import Score
 from flatmetric.sentences import budget_sentence, intervals_title, pair_sentence
 from flatmetric.statistics.comparison import LEAD_FROM, LEAD_TO, Comparison, lead_over
-from flatmetric.statistics.intervals import Intervals
 from flatmetric.version import __version__
 
 Bins = dict[Quantity, list[Bin]]
@@ -78,7 +78,7 @@ def comparison_page(comparison: Comparison, scored: Sequence[Scored], command: s
     detailed = list(scored[:_MOST_DETAILED])
     binned = [_binned(one.score) for one in detailed]
     sections = [
-        ("summary", "Ranking", _ranking(comparison) + _warnings(scored)),
+        ("summary", "Ranking", _warnings(scored) + _ranking(comparison)),
         ("pairs", "Pairs", _pairs(comparison)),
         ("curves", "For which lam which program leads", _lead(comparison)),
         *_details(detailed, binned, scored),
@@ -115,7 +115,7 @@ def _summary(scored: Scored) -> str:
         f"{score.dim}D, lam {score.lam:g} nm."
     )
     certain = "" if intervals is None else paragraph(_certainty(intervals), "note")
-    return paragraph(counts) + certain + table("score", "Every metric", header, rows) + _warnings([scored])
+    return _warnings([scored]) + paragraph(counts) + certain + table("score", "Every metric", header, rows)
 
 
 def _certainty(intervals: Intervals) -> str:

@@ -57,7 +57,7 @@ def rendering(axes: Axes, score: Score, side: Literal["truth", "pred"]) -> Axes:
     single = costs.truth_partner < 0 if side == "truth" else costs.pred_partner < 0
     rows = np.flatnonzero(single)
     shown = rows[:: max(1, -(-len(rows) // _MOST_MARKS))]
-    mark, color = ("x", style.MISSED) if side == "truth" else ("+", style.FALSE)
+    mark, color = ("+", style.MISSED) if side == "truth" else ("x", style.FALSE)
     axes.scatter(table.x[shown], table.y[shown], marker=mark, s=14, linewidths=0.8, color=color)
     part = "missed" if side == "truth" else "false"
     some = "" if len(shown) == len(rows) else f", {len(shown)} of them marked"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray
+from flatmetric.errors import InputError
 from flatmetric.plots import style
 from flatmetric.scoring.score import Score
 
@@ -77,6 +78,10 @@ def frame_map(axes: Axes, score: Score, frame: int) -> Axes:
     """
     matched, costs = score.matched, score.costs
     of_truth, of_pred = matched.kept_truth.frame == frame, matched.kept_pred.frame == frame
+    if not of_truth.any() and not of_pred.any():
+        there = score.sums.frame
+        span = f"they go from {there.min()} to {there.max()}" if len(there) else "there are none"
+        raise InputError(f"frame is {frame!r}, which has no molecule and no detection; {span}")
     partner = costs.truth_partner[of_truth]
     paired = np.flatnonzero(partner >= 0)
     truth, pred = matched.kept_truth.points(2)[of_truth], matched.kept_pred.points(2)[of_pred]

@@ -36,6 +36,7 @@ class Inspection:
     conversions: tuple[str, ...]
     first_rows: tuple[dict[str, float | int | None], ...]
     warnings: tuple[str, ...]
+    assumptions: tuple[str, ...] = ()
 
 
 def inspect_table(table: Localizations, fov: tuple[float, float] | None = None) -> Inspection:
@@ -63,6 +64,7 @@ def inspect_table(table: Localizations, fov: tuple[float, float] | None = None) 
         conversions=provenance.conversions,
         first_rows=tuple(_row(shown, at) for at in range(len(shown))),
         warnings=(*provenance.warnings, *table_warnings(table, fov)),
+        assumptions=provenance.assumptions,
     )
 
 

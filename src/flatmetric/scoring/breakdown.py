@@ -38,7 +38,7 @@ def per_frame(score: Score) -> Columns:
     >>> from flatmetric.scoring.score import score
     >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
     >>> frames = per_frame(score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}, lam=125))
-    >>> frames["frame"].tolist(), frames["fn"].tolist(), frames["flat_metric"].tolist()
+    >>> frames["frame"].tolist(), frames["fn"].tolist(), frames["flat_metric_nm"].tolist()
     ([1, 2], [0, 1], [2.5, 62.5])
     """
     sums = score.sums.per_frame
@@ -53,10 +53,10 @@ def per_frame(score: Score) -> Columns:
     }
     if score.flat_result is not None:
         columns |= {
-            "flat_metric": sums.displaced + sums.missed + sums.false,
-            "displaced": sums.displaced,
-            "missed": sums.missed,
-            "false": sums.false,
+            "flat_metric_nm": sums.displaced + sums.missed + sums.false,
+            "displaced_nm": sums.displaced,
+            "missed_nm": sums.missed,
+            "false_nm": sums.false,
         }
     return columns
 
@@ -82,9 +82,9 @@ def averaged_frames(score: Score, most: int) -> tuple[IntArray, dict[str, FloatA
     counts = np.diff(np.append(starts, len(frames)))
     molecules = len(score.matched.truth_kept)
     parts: dict[str, FloatArray] = {
-        part: np.add.reduceat(table[part], starts) / counts * molecules
+        part: np.add.reduceat(table[f"{part}_nm"], starts) / counts * molecules
         for part in ("displaced", "missed", "false")
-        if part in table
+        if f"{part}_nm" in table
     }
     return frames[starts], parts, together
 
@@ -92,9 +92,11 @@ def averaged_frames(score: Score, most: int) -> tuple[IntArray, dict[str, FloatA
 def per_molecule(score: Score) -> Columns:
     """Every true molecule and every detection: its match, its cost, the part it belongs to, and its potential.
 
-    Rows are numbered from 0 as in the tables; -1 means none. `cost_nm` is what the row adds to the Flat Metric; summed
-    over all rows it gives the metric. `part` is displaced, missed, false or moved (a detection that a molecule is moved
-    to), or why the row does not count: outside (the border or the frame limits) or dont-care.
+    Rows are numbered from 0 as in the tables; -1 means none. `cost_nm` is what the row costs: the distance it is moved,
+    or lam; the sum over all rows, divided by the number of true ones that count, is the Flat Metric (with photons as
+    weights, their mean by weight). `part` is
+    displaced, missed, false or moved (a detection that a molecule is moved to), or why the row does not count: outside
+    (the border or the frame limits) or dont-care.
 
     Examples
     --------
@@ -102,7 +104,7 @@ def per_molecule(score: Score) -> Columns:
     >>> truth = {"frame": [1, 1], "x": [0.0, 900.0], "y": [0.0, 0.0]}
     >>> rows = per_molecule(score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}, lam=125))
     >>> rows["side"].tolist(), rows["part"].tolist(), rows["cost_nm"].tolist()
-    (['truth', 'truth', 'pred'], ['displaced', 'missed', 'moved'], [2.5, 62.5, 0.0])
+    (['truth', 'truth', 'pred'], ['displaced', 'missed', 'moved'], [5.0, 125.0, 0.0])
     """
     matched, costs = score.matched, score.costs
     flat = score.flat_result
@@ -112,7 +114,7 @@ def per_molecule(score: Score) -> Columns:
         matched.truth_rows,
         matched.truth_kept,
         (matched.matches.truth, matched.matches.pred, matched.matches.distance),
-        cost=costs.displaced + costs.missed,
+        cost=costs.of_truth(),
         part=np.where(costs.truth_partner >= 0, "displaced", "missed"),
         partner=(costs.truth_partner, costs.truth_distance),
         potential=None if flat is None else flat.truth_potential,
@@ -123,7 +125,7 @@ def per_molecule(score: Score) -> Columns:
         matched.pred_rows,
         matched.pred_kept,
         (matched.matches.pred, matched.matches.truth, matched.matches.distance),
-        cost=costs.false,
+        cost=costs.of_pred(),
         part=np.where(costs.pred_partner >= 0, "moved", "false"),
         partner=(costs.pred_partner, costs.pred_distance),
         potential=None if flat is None else flat.pred_potential,

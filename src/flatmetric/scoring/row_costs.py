@@ -34,6 +34,19 @@ class RowCosts:
     pred_partner: IntArray
     pred_distance: FloatArray
 
+    def of_truth(self) -> FloatArray:
+        """What each true row costs per unit of its mass, nm: the distance it is moved, or lam."""
+        return _per_mass(self.displaced + self.missed, self.truth_mass)
+
+    def of_pred(self) -> FloatArray:
+        """What each detection costs per unit of its mass, nm: 0 where a molecule is moved to it, or lam."""
+        return _per_mass(self.false, self.pred_mass)
+
+
+def _per_mass(cost: FloatArray, mass: FloatArray) -> FloatArray:
+    each: FloatArray = np.divide(cost, mass, out=np.zeros(len(cost)), where=mass > 0)
+    return each
+
 
 def row_costs(matched: Matched, flat: FlatResult | None, weights: Weights) -> RowCosts:
     """The Flat Metric row by row, in the order of `matched.truth_kept` and `matched.pred_kept`.

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from flatmetric._shown import Shown, look_of
 from flatmetric._validation import thread_count
 from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations
@@ -26,8 +27,10 @@ from flatmetric.metrics.jaccard_rmse import ChallengeScore
 from flatmetric.metrics.linked import LinkedScore
 from flatmetric.metrics.molecules import MoleculeScore, molecule_score
 from flatmetric.metrics.rmsmd import Rmsmd, rmsmd_whole_set
-from flatmetric.metrics.table import FAMILIES
+from flatmetric.metrics.table import FAMILIES, METRICS
+from flatmetric.quality.findings import Findings
 from flatmetric.scoring.frame_sums import FrameSums, frame_sums
+from flatmetric.scoring.intervals import Intervals
 from flatmetric.scoring.linking import Link, linked_score
 from flatmetric.scoring.masses import AxisScale, Weights, masses
 from flatmetric.scoring.row_costs import RowCosts, row_costs
@@ -35,6 +38,10 @@ from flatmetric.transport.curve import FlatCurve, flat_curve
 from flatmetric.transport.flat_metric import flat_metric
 from flatmetric.transport.result import FlatResult
 from flatmetric.version import __version__
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +111,11 @@ SCHEMA = "https://flatmetric.org/schema/score-1.json"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Score:
+class Score(Shown):
     """Every metric of one result; None where undefined, with the reason in `undefined()`. Lengths in nm.
+
+    `findings` are what looks wrong with the files as a whole, `intervals` the confidence intervals if they were asked
+    for. Assumptions about the files are in `matched.truth.provenance` and `matched.pred.provenance`.
 
     Examples
     --------
@@ -135,6 +145,9 @@ class Score:
     matched: Matched
     sums: FrameSums
     flat_result: FlatResult | None
+    findings: Findings = field(default_factory=Findings)
+    intervals: Intervals | None = None
+    name: str = "result"
     _curves: dict[float, FlatCurve] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -143,10 +156,76 @@ class Score:
         shown_jaccard = "undefined" if jaccard is None else f"{jaccard:.4g} %"
         return f"Score(Flat Metric {shown} at lam {self.lam:g} nm, Jaccard {shown_jaccard}, {self.dim}D)"
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What looks wrong with the two tables."""
-        return self.matched.warnings
+    def plot(self, frame: int | None = None) -> Figure:
+        """Where the Flat Metric comes from, and the field with what was missed and what is false; or one frame with its
+        transport plan. Lengths in nm.
+
+        Examples
+        --------
+        >>> t = Localizations(frame=[1, 1], x=[0.0, 900.0], y=[0.0, 0.0])
+        >>> score(t, t.select([True, False])).plot(frame=1).axes[0].get_title()
+        'frame 1: 2 true, 1 found, 62.5 nm per molecule'
+        """
+        figure: Figure = look_of(self).plot(self) if frame is None else look_of(self).plot_frame(self, frame)
+        return figure
+
+    def per_frame(self) -> pd.DataFrame:
+        """A row for each frame: counts, and what it adds to the Flat Metric, nm.
+
+        Examples
+        --------
+        >>> t = Localizations(frame=[1, 2], x=[0.0, 0.0], y=[0.0, 0.0])
+        >>> score(t, t.select([True, False]), lam=125).per_frame()["missed_nm"].tolist()
+        [0.0, 62.5]
+        """
+        from flatmetric.scoring.breakdown import per_frame
+
+        return _frame(per_frame(self))
+
+    def per_molecule(self) -> pd.DataFrame:
+        """A row for each molecule and each detection: its partner, what it costs (nm) and why.
+
+        Examples
+        --------
+        >>> t = Localizations(frame=[1, 2], x=[0.0, 0.0], y=[0.0, 0.0])
+        >>> score(t, t.select([True, False]), lam=125).per_molecule()["part"].tolist()
+        ['displaced', 'missed', 'moved']
+        """
+        from flatmetric.scoring.breakdown import per_molecule
+
+        return _frame(per_molecule(self))
+
+    def by(self, quantity: str, bins: int = 10) -> pd.DataFrame:
+        """Scores in bins of z (nm), photons, density, neighbour (nm) or frame, a row for each bin.
+
+        Examples
+        --------
+        >>> t = Localizations(frame=[1, 2], x=[0.0, 0.0], y=[0.0, 0.0])
+        >>> score(t, t.select([True, False]), lam=125).by("frame", bins=2)["flat_metric"].tolist()
+        [0.0, 125.0]
+        """
+        from flatmetric.scoring.breakdown import score_in_bins
+
+        rows = [one.to_dict() for one in score_in_bins(self, quantity, bins)]  # type: ignore[arg-type]
+        return _frame([{**row.pop("challenge"), **row} for row in rows])
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A row for each metric: title, value, unit, interval if there is one, and why it is undefined if it is.
+
+        Examples
+        --------
+        >>> t = Localizations(frame=[1], x=[0.0], y=[0.0])
+        >>> float(score(t, t).to_pandas().loc["challenge.jaccard", "value"])
+        100.0
+        """
+        rows, undefined = [], self.undefined()
+        spans = {} if self.intervals is None else self.intervals.intervals
+        for key, one in METRICS.items():
+            if getattr(self, key.split(".")[0]) is not None:
+                low, high = spans.get(key) or (None, None)
+                rows.append((key, one.title, self.get(key), one.unit, low, high, undefined.get(key, "")))
+        names = ["key", "metric", "value", "unit", "low", "high", "undefined"]
+        return _frame([dict(zip(names, row, strict=True)) for row in rows]).set_index("key")
 
     @cached_property
     def costs(self) -> RowCosts:
@@ -176,6 +255,18 @@ class Score:
         'scored in 2D'
         """
         return dict(self.reasons)
+
+    def assumptions(self) -> list[str]:
+        """What the files did not say, and what was taken instead; a sentence for each file.
+
+        Examples
+        --------
+        >>> t = Localizations(frame=[1], x=[0.0], y=[0.0])
+        >>> score(t, t).assumptions()
+        []
+        """
+        truth, pred = self.matched.truth.provenance, self.matched.pred.provenance
+        return [*truth.assumed("truth_"), *pred.assumed(), *self.matched.assumptions]
 
     def curve(self, lam_max: float) -> FlatCurve:
         """The Flat Metric of the rows that count for every lam up to `lam_max`, nm; computed once.
@@ -230,8 +321,16 @@ class Score:
             "compared": {"truth": len(self.matched.truth_kept), "pred": len(self.matched.pred_kept)},
             **parts,
             "undefined": self.undefined(),
-            "warnings": list(self.warnings),
+            "assumptions": self.assumptions(),
+            "findings": [finding.to_dict() for finding in self.findings],
+            "warnings": [str(finding) for finding in self.findings],
         }
+
+
+def _frame(rows: Any) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(rows)
 
 
 def plain_values(result: Any) -> dict[str, Any]:
@@ -276,7 +375,7 @@ def score(
     images: bool = False,
     threads: int | None = None,
 ) -> Score:
-    """Score a result against the truth: Flat Metric, challenge metrics, RMSMD, GOSPA, OSPA.
+    """Score one table against another: Flat Metric, challenge metrics, RMSMD, GOSPA, OSPA; nothing is checked.
 
     Parameters
     ----------
@@ -311,10 +410,9 @@ def score(
 
     Examples
     --------
-    >>> import flatmetric as fm
     >>> truth = {"frame": [1, 1, 2], "x": [100.0, 900.0, 500.0], "y": [100.0, 100.0, 500.0]}
     >>> pred = {"frame": [1, 2], "x": [103.0, 500.0], "y": [104.0, 500.0]}
-    >>> s = fm.score(truth, pred, lam=120)
+    >>> s = score(truth, pred, lam=120)
     >>> round(s.flat_metric.value, 3), s.challenge.tp, s.challenge.fn
     (41.667, 2, 1)
     """

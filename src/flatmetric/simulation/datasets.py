@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from flatmetric._files import read_toml
 from flatmetric.errors import InputError
 from flatmetric.simulation.blinking import Photophysics
 from flatmetric.simulation.camera import Camera
@@ -157,12 +157,7 @@ def named(name: str) -> Dataset:
 
 
 def _from_file(path: Path) -> Dataset:
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: can't be read, {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: is not TOML, {error}") from error
+    content = read_toml(path)
     content.setdefault("name", path.stem)
     parts = {"photophysics": Photophysics, "optics": Optics, "camera": Camera}
     for part, kind in parts.items():

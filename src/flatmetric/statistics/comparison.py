@@ -6,17 +6,22 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flatmetric._shown import Shown
 from flatmetric.errors import InputError
+from flatmetric.scoring.intervals import Intervals
 from flatmetric.scoring.score import Score, plain_values
 from flatmetric.statistics.entries import Entry, Joint, entry_of, vary_together
-from flatmetric.statistics.intervals import Certainty, Intervals, check_has_truth, confidence
+from flatmetric.statistics.intervals import Certainty, check_has_truth, confidence
 from flatmetric.statistics.simultaneous import AllPairs, compare_all, holm
 from flatmetric.transport.curve import crossings
 from flatmetric.version import __version__
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LEAD_FROM, LEAD_TO = 10.0, 250.0  # nm: the range of lam over which shares of the lead are computed
 
@@ -60,7 +65,7 @@ class Lead:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Comparison:
+class Comparison(Shown):
     """Programs on one truth, best first, with intervals, and every pair of them, which rests on `blocks` independent
     blocks of `block` frames.
     """
@@ -78,7 +83,8 @@ class Comparison:
         for name, score, intervals in zip(self.names, self.scores, self.intervals, strict=True):
             parts = {part: plain_values(getattr(score, part)) for part in ("challenge", "rmsmd", "gospa", "ospa")}
             flat = plain_values(score.flat_metric) | {"ci": intervals.intervals["flat_metric.value"]}
-            entries.append({"name": name, "flat_metric": flat, **parts, "ci": intervals.intervals})
+            entry = {"name": name, "flat_metric": flat, **parts, "ci": intervals.intervals}
+            entries.append(entry | {"findings": [finding.to_dict() for finding in score.findings]})
         score, used = self.scores[0], self.intervals[0]
         pairs = [plain_values(p) | {"ci": _listed(p.ci), "ci_all": _listed(p.ci_all)} for p in self.pairs]
         return {
@@ -96,6 +102,41 @@ class Comparison:
             "entries": entries,
             "pairs": pairs,
         }
+
+    def lead(self, low: float = LEAD_FROM, high: float = LEAD_TO) -> Lead:
+        """Which program leads at which lam, from `low` to `high` nm, and where their curves cross.
+
+        Examples
+        --------
+        >>> from flatmetric.scoring.score import score
+        >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
+        >>> scores = {"near": score(truth, dict(truth, x=[5.0, 5.0])), "far": score(truth, dict(truth, x=[9.0, 9.0]))}
+        >>> compare_scores(scores).lead().share["near"]
+        1.0
+        """
+        return lead_over(self, low, high)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A row for each program, best first: Flat Metric (nm) and its interval, and the challenge's main metrics.
+
+        Examples
+        --------
+        >>> from flatmetric.scoring.score import score
+        >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
+        >>> scores = {"near": score(truth, dict(truth, x=[5.0, 5.0])), "far": score(truth, dict(truth, x=[9.0, 9.0]))}
+        >>> compare_scores(scores).to_pandas()["flat_metric_nm"].tolist()
+        [5.0, 9.0]
+        """
+        import pandas as pd
+
+        rows = []
+        for name, score, intervals in zip(self.names, self.scores, self.intervals, strict=True):
+            low, high = intervals.intervals["flat_metric.value"] or (None, None)
+            main = {"flat_metric_nm": score.flat_metric.value, "low_nm": low, "high_nm": high}
+            more = {"jaccard": score.challenge.jaccard, "rmse_xy_nm": score.challenge.rmse_xy}
+            suspect = "; ".join(finding.kind for finding in score.findings if finding.is_fault)
+            rows.append({"program": name, **main, **more, "efficiency": score.challenge.efficiency, "suspect": suspect})
+        return pd.DataFrame(rows).set_index("program")
 
 
 def _listed(interval: tuple[float, float] | None) -> list[float] | None:

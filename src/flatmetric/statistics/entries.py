@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray
+from flatmetric.localizations import Localizations
 from flatmetric.metrics.base import SUMMED
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.scoring.score import Score
@@ -24,6 +25,7 @@ from flatmetric.statistics.sampling import (
     variation_of_blocks,
 )
 
+_SAMPLED = 64
 _PARTS = [SUMMED.index(part) for part in ("displaced", "missed", "false")]
 
 
@@ -46,7 +48,8 @@ class Entry:
     `costs` are summed over the molecules of a frame, and `truths` is the number of true molecules in it (by photons:
     their share of the photons times the number of all molecules), so that the Flat Metric is the ratio of the two sums.
     `block` is the length of an independent block in frames; `of_molecules` is None where blocks are the
-    units.
+    units. `findings` are what looks wrong with the file, in a few words each; `sample` are frame, x and y (nm) of some
+    of its `rows`, by which copies of it are known.
     """
 
     dataset: str
@@ -57,6 +60,9 @@ class Entry:
     costs: FloatArray
     truths: FloatArray
     of_molecules: CellCosts | None = None
+    findings: tuple[str, ...] = ()
+    sample: tuple[tuple[int, float, float], ...] = ()
+    rows: int = 0
 
 
 def entry_of(dataset: str, program: str, score: Score) -> Entry:
@@ -91,7 +97,18 @@ def entry_of(dataset: str, program: str, score: Score) -> Entry:
         sums.table[:, _PARTS].sum(axis=1) * molecules,
         getattr(sums.per_frame, mass) * scale,
         of_molecules,
+        tuple(finding.for_one_file() for finding in score.findings if finding.is_fault),
+        _sample(score.matched.pred),
+        len(score.matched.pred),
     )
+
+
+def _sample(table: Localizations) -> tuple[tuple[int, float, float], ...]:
+    """Frame, x and y of some rows, evenly chosen in the order of frame and x."""
+    order = np.lexsort((table.x, table.frame))
+    some = order[np.unique(np.linspace(0, max(0, len(order) - 1), _SAMPLED).astype(np.int64))] if len(order) else order
+    columns = (table.frame[some].tolist(), table.x[some].tolist(), table.y[some].tolist())
+    return tuple(zip(*columns, strict=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,6 +11,7 @@ from flatmetric._arrays import FloatArray
 from flatmetric.errors import InputError
 from flatmetric.metrics.base import NO_TRUTH, SUMMED, Sums, evaluate_many
 from flatmetric.metrics.table import METRICS
+from flatmetric.scoring.intervals import Intervals
 from flatmetric.scoring.score import Score
 from flatmetric.statistics.sampling import (
     FEWEST_BLOCKS,
@@ -55,25 +56,6 @@ class Certainty:
             raise InputError(f"the number of resamples is {self.resamples}; give at least 100")
         if self.block is not None and self.block < 1:
             raise InputError(f"the block is {self.block} frames; give at least 1")
-
-
-@dataclass(frozen=True, slots=True)
-class Intervals:
-    """Confidence intervals of a score's metrics, by their key in the JSON; None where the data give none.
-
-    They are for this structure, with new blinking and new noise. `block` is the length of an independent block in
-    frames, `blocks` their number, `unit` what was taken as independent: "blocks" or
-    "molecules". `remark` says when not to rely on them.
-    """
-
-    level: float
-    resamples: int
-    seed: int
-    block: int
-    blocks: int
-    unit: str
-    remark: str | None
-    intervals: dict[str, tuple[float, float] | None]
 
 
 def confidence(score: Score, certainty: Certainty | None = None) -> Intervals:

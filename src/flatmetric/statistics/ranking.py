@@ -6,7 +6,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -30,7 +30,8 @@ class Standing:
     """The place of a program in one data set, or overall: rank, the ranks it may have, and the Flat Metric in nm.
 
     The sets of all programs hold together. `flat_metric_interval` is for this structure; None overall, and where there
-    are too few frames.
+    are too few frames. `place` is a whole number that programs with equal values share; overall, `rank` is the mean
+    rank. Programs of a data set that share a letter can't be told apart.
     """
 
     program: str
@@ -38,6 +39,8 @@ class Standing:
     rank_interval: tuple[float, float]
     flat_metric: float
     flat_metric_interval: tuple[float, float] | None = None
+    place: int = 0
+    letters: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,7 @@ class Correlation:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Leaderboard:
+class Ranking:
     """Ranks in each data set, overall ranks of the programs that ran on all of them, every two programs of each data
     set, new structures by kind, and correlations of metrics.
     """
@@ -105,7 +108,7 @@ def kind_of(dataset: str) -> str:
     return _REPLICATE.sub("", dataset)
 
 
-def rank(entries: Sequence[Entry], certainty: Certainty | None = None) -> Leaderboard:
+def rank(entries: Sequence[Entry], certainty: Certainty | None = None) -> Ranking:
     """Rank by Flat Metric: in each data set, and overall by the mean rank of those programs that ran on all of them.
 
     The ranks that a program may have follow from which others are told apart from it, for all programs at once. Data
@@ -141,10 +144,15 @@ def rank(entries: Sequence[Entry], certainty: Certainty | None = None) -> Leader
                 programs, places, sets, joint.values, intervals, strict=True
             )
         ]
-        datasets[dataset] = tuple(sorted(standings, key=lambda s: (s.rank, s.program)))
+        ordered = sorted(standings, key=lambda s: (s.rank, s.program))
+        marks = letters([s.program for s in ordered], told[dataset])
+        datasets[dataset] = tuple(
+            replace(s, letters=marks[s.program], place=place)
+            for s, place in zip(ordered, whole_places([s.rank for s in ordered]), strict=True)
+        )
     overall = _overall(entries, overall_sets, datasets)
     board_correlations = tuple(correlations(entries, seed=settings.seed))
-    return Leaderboard(datasets, overall, told, _kinds(entries, settings), board_correlations, settings.level)
+    return Ranking(datasets, overall, told, _kinds(entries, settings), board_correlations, settings.level)
 
 
 def _span(own: IntArray) -> tuple[float, float]:
@@ -235,7 +243,50 @@ def _overall(
         mean = float(np.mean([s.rank for places in datasets.values() for s in places if s.program == program]))
         low, high = np.mean([sets[d][program] for d in sets], axis=0)
         standings.append(Standing(program, mean, (float(low), float(high)), pooled(own)))
-    return tuple(sorted(standings, key=lambda s: (s.rank, s.flat_metric, s.program)))
+    ordered = sorted(standings, key=lambda s: (s.rank, s.flat_metric, s.program))
+    places = whole_places([s.rank for s in ordered])
+    return tuple(replace(s, place=place) for s, place in zip(ordered, places, strict=True))
+
+
+def whole_places(ranks: Sequence[float]) -> list[int]:
+    """Places from 1 of ranks in rising order; equal ranks share a place.
+
+    Examples
+    --------
+    >>> whole_places([1.5, 1.5, 3.0])
+    [1, 1, 3]
+    """
+    return [1 + sum(other < own for other in ranks) for own in ranks]
+
+
+def letters(programs: Sequence[str], pairs: Sequence[Pair]) -> dict[str, str]:
+    """Letters for programs, best first: two that share one can't be told apart, two that share none can.
+
+    Examples
+    --------
+    >>> near = Pair("a", "b", 1.0, None, 0.5, 0.5, 0.5, False, None, False)
+    >>> far = [Pair(one, "c", 1.0, None, 0.0, 0.0, 0.0, False, None, True) for one in "ab"]
+    >>> letters(["a", "b", "c"], [near, *far])
+    {'a': 'a', 'b': 'a', 'c': 'b'}
+    """
+    told = {frozenset((pair.a, pair.b)) for pair in pairs if pair.told}
+    groups: list[set[str]] = [set(programs)]
+    for at, one in enumerate(programs):
+        for other in programs[at + 1 :]:
+            if frozenset((one, other)) not in told:
+                continue
+            split = [group - {out} for group in groups if {one, other} <= group for out in (one, other)]
+            groups = [group for group in groups if not {one, other} <= group] + split
+            groups = [
+                g for k, g in enumerate(groups) if not any(g < h or (g == h and j < k) for j, h in enumerate(groups))
+            ]
+    place = {program: at for at, program in enumerate(programs)}
+    groups.sort(key=lambda group: sorted(place[program] for program in group))
+    return {program: "".join(_letter(k) for k, group in enumerate(groups) if program in group) for program in programs}
+
+
+def _letter(k: int) -> str:
+    return chr(ord("a") + k) if k < 26 else f"({k + 1})"
 
 
 def pooled(entries: Sequence[Entry]) -> float:

@@ -1,0 +1,36 @@
+"""`report`: any result as a page in one file."""
+
+from __future__ import annotations
+
+import os
+
+from flatmetric._shown import Shown
+from flatmetric.errors import InputError
+
+
+def report(result: Shown, path: str | os.PathLike[str]) -> None:
+    """Write a page with everything about a result, all in one file that needs no network.
+
+    Parameters
+    ----------
+    result
+        What `score`, `compare`, `leaderboard`, `check` or `read` returned.
+    path
+        The HTML file to write.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import flatmetric as fm
+    >>> truth = {"frame": [1, 1], "x": [0.0, 900.0], "y": [0.0, 0.0]}
+    >>> page = Path(tempfile.mkdtemp()) / "page.html"
+    >>> fm.report(fm.score(truth, truth), page)
+    >>> "Flat Metric" in page.read_text(encoding="utf-8")
+    True
+    """
+    if not isinstance(result, Shown):
+        raise InputError(
+            f"result is a {type(result).__name__}; give what score, compare, leaderboard or check returned"
+        )
+    result.report(path)

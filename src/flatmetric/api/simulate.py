@@ -1,0 +1,158 @@
+"""`simulate` and `localize`: images with known truth, and a program that finds molecules in images."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, TypedDict, Unpack
+
+from flatmetric._progress import Progress
+from flatmetric.api.options import REQUIRED, Option, Write, keywords, path_of
+from flatmetric.errors import InputError
+from flatmetric.formats.conversion import ReadOptions
+from flatmetric.formats.read import read_file
+from flatmetric.formats.write import writable_format, write
+from flatmetric.localizations import Localizations
+from flatmetric.simulation.datasets import Dataset
+
+
+class SimulateArguments(TypedDict, total=False):
+    """The options of `simulate`."""
+
+    dataset: Annotated[
+        str,
+        Option(
+            "MT1.N1.LD, MT2.N1.HD, MT3.N2.LD, MT4.N2.HD, ER1.N3.LD, ER2.N3.HD, or a TOML file.",
+            REQUIRED,
+            metavar="NAME|FILE",
+        ),
+    ]
+    out: Annotated[str | os.PathLike[str], Option("Folder for stack and truth.", REQUIRED, metavar="DIR")]
+    frames: Annotated[int | None, Option("Number of frames; default that of the data set.", metavar="N")]
+    modality: Annotated[
+        str | None, Option("2D (round spots) or AS (astigmatic); default that of the data set.", metavar="NAME")
+    ]
+    seed: Annotated[int, Option("Seed; the same seed gives the same files.", 0, metavar="N")]
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """A simulated data set: the files of its stack and truth, and all that defines it.
+
+    Examples
+    --------
+    >>> Simulated(Path("stack.ome.tif"), Path("activations.csv"), None, 0).stack.name
+    'stack.ome.tif'
+    """
+
+    stack: Path
+    truth: Path
+    dataset: Dataset | None
+    rows: int
+
+    def read_truth(self) -> Localizations:
+        """The true molecules; nm, frames from 1."""
+        return read_file(self.truth, ReadOptions())
+
+
+@keywords(SimulateArguments)
+def simulate(*, progress: Progress | None = None, **given: Unpack[SimulateArguments]) -> Simulated:
+    """Simulate a data set of the SMLM 2016 Challenge, or one of your own: images, truth and all parameters.
+
+    Parameters
+    ----------
+    progress
+        Called with what is done, how much of it, and out of how much.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import flatmetric as fm
+    >>> made = fm.simulate(dataset="MT4.N2.HD", out=tempfile.mkdtemp(), frames=2)
+    >>> made.truth.name, made.read_truth().frame.max()
+    ('activations.csv', np.int64(2))
+    """
+    from flatmetric.simulation.datasets import named
+    from flatmetric.simulation.folder import STACK, TRUTH, simulate_folder
+
+    for name in ("dataset", "out"):
+        if given.get(name) is None:
+            raise InputError(f"{name} is missing; give {name}=")
+    if not isinstance(given["dataset"], str):
+        raise InputError(f"dataset is {given['dataset']!r:.60}; give a name, or a .toml file")
+    dataset = named(given["dataset"])
+    if given.get("frames") is not None:
+        dataset = dataset.with_frames(given["frames"])  # type: ignore[arg-type]
+    if given.get("modality") is not None:
+        dataset = dataset.with_modality(given["modality"])  # type: ignore[arg-type]
+    folder = path_of(given["out"], "out")
+    rows = simulate_folder(folder, dataset, given["seed"], progress)
+    return Simulated(folder / STACK, folder / TRUTH, dataset, rows)
+
+
+class LocalizeArguments(Write, total=False):
+    """The options of `localize`."""
+
+    method: Annotated[
+        str, Option("baseline, trackpy, daofind, log, dog, ... or a variant.", "baseline", metavar="NAME")
+    ]
+    settings: Annotated[Any, Option("A setting of the method; may be repeated.", (), metavar="NAME=VALUE", flag="set")]
+    out: Annotated[
+        str | os.PathLike[str] | None,
+        Option(
+            "File for the result; default METHOD.csv beside the stack, from Python none.",
+            section="Output",
+            metavar="FILE",
+        ),
+    ]
+    pixel_size: Annotated[
+        float | None, Option("Pixel size, nm; default as the stack says.", section="Camera", metavar="NM")
+    ]
+    offset: Annotated[
+        float | None,
+        Option("Counts of the camera in the dark; default as simulated, or 0.", section="Camera", metavar="COUNTS"),
+    ]
+    photons_per_count: Annotated[
+        float | None,
+        Option("Photons for each count; default as simulated, or 1.", section="Camera", metavar="PHOTONS"),
+    ]
+
+
+@keywords(LocalizeArguments)
+def localize(
+    stack: str | os.PathLike[str], *, progress: Progress | None = None, **given: Unpack[LocalizeArguments]
+) -> Localizations:
+    """Find molecules in a 16-bit TIFF stack with an installed program or the built-in baseline; nm, frames from 1.
+
+    Parameters
+    ----------
+    stack
+        A 16-bit TIFF file.
+    progress
+        Called with what is done, how much of it, and out of how much.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import flatmetric as fm
+    >>> made = fm.simulate(dataset="MT4.N2.HD", out=tempfile.mkdtemp(), frames=2)
+    >>> len(fm.localize(made.stack)) > 10
+    True
+    """
+    from flatmetric.localizers.registry import camera_of, localize_stack, participant
+    from flatmetric.stacks import open_stack
+
+    settings = given.get("settings") or {}
+    if not isinstance(settings, Mapping):
+        raise InputError(f"settings is {settings!r:.60}; give a dict of numbers, as {{'threshold': 4}}")
+    chosen = participant(given["method"], dict(settings))
+    target = None if given.get("out") is None else path_of(given["out"], "out")
+    format = None if target is None else writable_format(target, given.get("to"))
+    images = open_stack(path_of(stack, "stack"))
+    camera = camera_of(images, given.get("pixel_size"), given.get("offset"), given.get("photons_per_count"))
+    table = localize_stack(images, chosen, camera, progress=progress)
+    if target is not None and format is not None:
+        write(table, target, format)
+    return table

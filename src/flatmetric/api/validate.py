@@ -1,0 +1,65 @@
+"""`validate`: are these files proper submissions, without any truth."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Annotated, Unpack
+
+from flatmetric._progress import Progress
+from flatmetric.api.inputs import reading
+from flatmetric.api.options import Option, ReadFile, Threads, keywords, path_of
+from flatmetric.errors import InputError
+from flatmetric.quality.validation import Expected, Validation, validate_file
+
+
+class ValidateArguments(ReadFile, Threads, total=False):
+    """The options of `validate`."""
+
+    against: Annotated[
+        str | os.PathLike[str] | None,
+        Option(
+            "Parameters of a simulation (simulation.json) or rules (TOML) with the expected field and frames.",
+            section="Rules",
+            metavar="FILE",
+        ),
+    ]
+
+
+@keywords(ValidateArguments)
+def validate(
+    files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    progress: Progress | None = None,
+    **given: Unpack[ValidateArguments],
+) -> list[Validation]:
+    r"""Whether files are proper submissions, without any truth: format, unit, frames, field, repeated rows, gaps, size.
+
+    Parameters
+    ----------
+    files
+        One file or several.
+    progress
+        Called with what is done, how much of it, and out of how much.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import flatmetric as fm
+    >>> path = Path(tempfile.mkdtemp()) / "mine.csv"
+    >>> _ = path.write_text("frame,x [nm],y [nm]\n0,120.5,80.0\n")
+    >>> fm.validate(path)[0].problems
+    ('1 rows have a frame below 1: frames count from 1',)
+    """
+    paths = [files] if isinstance(files, (str, os.PathLike)) else list(files)
+    if not paths:
+        raise InputError("files is empty; give one file or more")
+    against = given.get("against")
+    expected = Expected() if against is None else Expected.from_file(path_of(against, "against"))
+    options, done = reading(given), []
+    for path in paths:
+        done.append(validate_file(path_of(path, "files"), options, expected, given.get("threads")))
+        if progress is not None:
+            progress("reading", len(done), len(paths))
+    return done

@@ -1,0 +1,18 @@
+"""A figure that a notebook shows, whatever drawing backend is in use."""
+
+from __future__ import annotations
+
+import io
+
+from matplotlib.figure import Figure
+
+_DPI = 110
+
+
+class ShownFigure(Figure):
+    """A matplotlib figure that belongs to no window and is its own picture in a notebook."""
+
+    def _repr_png_(self) -> bytes:
+        picture = io.BytesIO()
+        self.savefig(picture, format="png", dpi=_DPI, facecolor="white")
+        return picture.getvalue()

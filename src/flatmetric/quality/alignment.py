@@ -1,0 +1,201 @@
+"""Fine errors of position: a shift, a scale of a few percent, a rotation of a degree, a drift over time.
+
+Displacements around their pile are fitted by shift + matrix * position + drift * time, robustly, again and again, so
+that pairs which the first fit misses come in.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from flatmetric._arrays import BoolArray, FloatArray
+from flatmetric.quality.case import Case
+from flatmetric.quality.findings import Finding, reading_options
+from flatmetric.quality.geometry import scale_finding
+from flatmetric.quality.pairing import SIGNIFICANT, WINDOW, certainty_of, displacements
+
+_SMALLEST_SHIFT = 12.0  # nm: programs differ by less than that in where they put a spot
+_SMALLEST_EDGE = 20.0  # nm: displacement at the edge of the field by a scale or a rotation, or over all frames by drift
+_SMALLEST_CORE = 0.55  # of the pairs in the inner half of the window; a quarter would be there by chance
+_FEWEST = 40  # pairs in the pile
+_WIDE = 4 * WINDOW  # nm: pairs that may come in
+_CAUTION = 2.0  # standard errors are taken this much larger: rows of one molecule are not independent
+_ROUNDS = 25
+_LARGEST = 0.2  # of a scale or an angle in radians: a fit that gives more has fitted noise
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """Displacements = `constant` at the centre + `matrix` (positions - `centre`) + `drift` from first to last frame.
+
+    `errors` are standard errors of scale, rotation (radians) and drift (nm); `half` is half the size of the field.
+    """
+
+    constant: FloatArray
+    matrix: FloatArray
+    drift: FloatArray
+    centre: FloatArray
+    half: float
+    errors: tuple[float, float, float]
+
+
+def scale_rotation_drift(case: Case) -> Finding | None:
+    """The most significant of a scale, a rotation and a drift, at the size the fit gives it."""
+    fit = _fit(case)
+    if fit is None:
+        return None
+    back = np.eye(2) - fit.matrix  # from positions in the result to true ones
+    cos, sin = (back[0, 0] + back[1, 1]) / 2, (back[0, 1] - back[1, 0]) / 2
+    factor, angle = 1 / math.hypot(cos, sin), math.atan2(sin, cos)
+    drift = float(np.hypot(*fit.drift))
+    # A wrong scale leaves the origin where it is, a rotation mostly the centre.
+    sizes = abs(factor - 1) * 2 * fit.half, abs(angle) * fit.half, drift
+    amounts = abs(factor - 1), abs(angle), drift
+    sigmas = [amount / max(_CAUTION * error, 1e-12) for amount, error in zip(amounts, fit.errors, strict=True)]
+    found = [k for k in range(3) if sizes[k] >= _SMALLEST_EDGE and sigmas[k] >= SIGNIFICANT]
+    if not found or amounts[0] > _LARGEST or amounts[1] > _LARGEST:
+        return None
+    best = max(found, key=lambda k: sizes[k])
+    certainty = certainty_of(sigmas[best])
+    if best == 0:
+        return dataclasses.replace(scale_finding(case, factor), certainty=certainty)
+    if best == 1:
+        return Finding("rotation", _turned(fit, angle), None, None, certainty)
+    frames = int(case.pred.frame.min()), int(case.pred.frame.max())
+    estimate = {"x": float(fit.drift[0]), "y": float(fit.drift[1]), "frames": frames}
+    return Finding("drift", estimate, None, None, certainty)
+
+
+def refined(case: Case, finding: Finding) -> Finding:
+    """A rotation found roughly, with the angle that fits best."""
+    rest = scale_rotation_drift(case.fixed(finding))
+    if finding.kind != "rotation" or rest is None or rest.kind != "rotation":
+        return finding
+    degrees = finding.estimate["degrees"] + rest.estimate["degrees"]
+    return dataclasses.replace(finding, estimate=finding.estimate | {"degrees": degrees})
+
+
+def _turned(fit: _Fit, angle: float) -> dict[str, float]:
+    """The rotation about the centre of the field or about the origin, whichever leaves the smaller shift."""
+    cos, sin = math.cos(angle), math.sin(angle)
+    moved = np.array([[1 - cos, -sin], [sin, 1 - cos]]) @ fit.centre  # by turning about the origin, at the centre
+    about = fit.centre if np.hypot(*fit.constant) <= np.hypot(*(fit.constant - moved)) else np.zeros(2)
+    return {"degrees": math.degrees(angle), "x": float(about[0]), "y": float(about[1])}
+
+
+def _fit(case: Case) -> _Fit | None:
+    if not case.is_convincing(case.pile) or case.pile.excess < _FEWEST:
+        return None
+    p = case.rows[1]
+    dx, dy = displacements(case.truth, case.pred, case.rows)
+    near = (dx - case.pile.x) ** 2 + (dy - case.pile.y) ** 2 <= _WIDE**2
+    p, moved = p[near], np.column_stack((dx[near], dy[near]))
+    positions = np.column_stack((case.pred.x[p], case.pred.y[p]))
+    low, high = np.percentile(positions, [1, 99], axis=0)
+    centre, half = (low + high) / 2, float((high - low).max()) / 2
+    first, last = int(case.pred.frame.min()), int(case.pred.frame.max())
+    time = (case.pred.frame[p] - first) / max(1, last - first)
+    if half <= 0:
+        return None
+    columns = np.column_stack((np.ones(len(p)), (positions - centre) / half, time - 0.5))
+    if first == last:
+        columns = columns[:, :3]
+    solved = np.zeros((columns.shape[1], 2))
+    solved[0] = case.pile.x, case.pile.y
+    radius = WINDOW
+    for _ in range(_ROUNDS):
+        weights = _weights(moved - columns @ solved, radius)
+        square = columns.T @ (weights[:, None] * columns)
+        if np.linalg.cond(square) > 1e8:
+            return None
+        previous, solved = solved, np.linalg.solve(square, columns.T @ (weights[:, None] * moved))
+        if np.abs(solved - previous).max() < 0.01:
+            break
+    inverse = np.linalg.inv(square)
+    scores = columns * weights[:, None]
+    errors = []
+    for axis in range(2):
+        left = (moved - columns @ solved)[:, axis]
+        errors.append(np.sqrt(np.diag(inverse @ ((scores * left[:, None] ** 2).T @ scores) @ inverse)))
+    error = np.array(errors)  # axis x term
+    matrix = solved[1:3].T / half
+    scale = math.hypot(error[0, 1], error[1, 2]) / 2 / half
+    turn = math.hypot(error[0, 2], error[1, 1]) / 2 / half
+    drifting = len(solved) > 3
+    drift = solved[3] if drifting else np.zeros(2)
+    wander = float(error[:, 3].max()) if drifting else math.inf
+    start = solved[0] - drift / 2  # at the first frame, where drift begins
+    return _Fit(start, matrix, drift, centre, half, (scale, turn, wander))
+
+
+def _weights(residual: FloatArray, radius: float) -> FloatArray:
+    """Tukey's biweight of the distance from the fit."""
+    inside = 1 - (residual**2).sum(axis=1) / radius**2
+    return np.where(inside > 0, inside, 0.0) ** 2
+
+
+def shift(case: Case) -> Finding | None:
+    """A displacement common to all detections."""
+    pile = case.pile
+    size = math.hypot(pile.x, pile.y)
+    if not case.is_convincing(pile) or size < _SMALLEST_SHIFT or pile.core < _SMALLEST_CORE:
+        return None
+    dx, dy = displacements(case.truth, case.pred, case.rows)
+    near = (dx - pile.x) ** 2 + (dy - pile.y) ** 2 <= WINDOW**2
+    spread = math.sqrt((float(dx[near].var()) + float(dy[near].var())) / max(pile.excess, 1.0))
+    if size < 5 * spread:
+        return None
+    depth = _depth(case, near)
+    estimate = {"x": pile.x, "y": pile.y, "z": depth, "half_pixel": _is_half_pixel(case, spread)}
+    options = reading_options("shift", estimate, case.pred.provenance)
+    return Finding("shift", estimate, None, None, pile.certainty, options)
+
+
+def _depth(case: Case, near: BoolArray) -> float:
+    """The axial shift that comes with a lateral one: the median over the pairs in the pile, or 0 if not significant."""
+    if not has_depths(case):
+        return 0.0
+    t, p = case.rows
+    assert case.truth.z is not None and case.pred.z is not None
+    dz = case.pred.z[p[near]] - case.truth.z[t[near]]
+    middle = float(np.median(dz))
+    spread = 1.4826 * float(np.median(np.abs(dz - middle)))
+    error = 1.25 * spread / math.sqrt(max(1, len(dz)))
+    return middle if abs(middle) > max(_SMALLEST_SHIFT, 5 * error) else 0.0
+
+
+def _is_half_pixel(case: Case, spread: float) -> bool:
+    pile, near = case.pile, 3 * spread + 3.0
+    if abs(abs(pile.x) - abs(pile.y)) > near:
+        return False
+    size = case.pred.provenance.pixel_size or case.truth.provenance.pixel_size
+    if size is not None:
+        return abs(abs(pile.x) - size[0] / 2) <= near
+    return 35 <= abs(pile.x) <= 90  # half a pixel, for pixels of 70 to 180 nm
+
+
+def z_sign(case: Case) -> Finding | None:
+    """Depths that agree better with their sign changed."""
+    if not has_depths(case):
+        return None
+    assert case.truth.z is not None and case.pred.z is not None
+    t, p = case.rows
+    dx, dy = displacements(case.truth, case.pred, case.rows)
+    near = dx**2 + dy**2 <= (WINDOW / 2) ** 2
+    true, found = case.truth.z[t[near]], case.pred.z[p[near]]
+    if len(true) < 20:
+        return None
+    better = np.abs(found + true) < np.abs(found - true)
+    sigmas = (float(better.mean()) - 0.5) * 2 * math.sqrt(len(better))
+    if sigmas < SIGNIFICANT or better.mean() < 0.6:
+        return None
+    return Finding("z_sign", True, None, None, certainty_of(sigmas))
+
+
+def has_depths(case: Case) -> bool:
+    """Whether both tables have depths that are not all 0."""
+    return all(table.z is not None and bool(table.z.any()) for table in (case.truth, case.pred))

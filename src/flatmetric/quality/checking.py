@@ -1,0 +1,179 @@
+"""`check_tables` and `check_window`: what looks wrong with a result as a whole; frames first, then positions."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from flatmetric.errors import InputError
+from flatmetric.localizations import Localizations
+from flatmetric.matching.matched import rows_within, select_rows
+from flatmetric.matching.protocol import Protocol
+from flatmetric.quality import alignment, content, frames, geometry
+from flatmetric.quality.case import Case
+from flatmetric.quality.findings import Finding, Findings
+from flatmetric.quality.pairing import SIGNIFICANT, Pile
+
+_CLEARLY = 1.5  # times the pile of the file as it is
+_EXPLAINED = 0.6  # of the detections: nothing else can be clearly better
+_MOST_GROSS = 3
+_MOST_FINE = 4
+
+_Step = tuple[Finding, Case]
+
+
+def check_tables(
+    truth: Localizations,
+    pred: Localizations,
+    *,
+    lam: float = 125.0,
+    protocol: Protocol | None = None,
+    threads: int | None = None,
+) -> Findings:
+    """Systematic errors in a result, most important first; empty if there are none.
+
+    `lam` is that of the Flat Metric, nm. Of the rules, the frame limits and the field of view matter; a border is not
+    left out, since a file in the wrong unit may lie in it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> truth = Localizations(frame=np.arange(1, 301), x=rng.uniform(0, 6400, 300), y=rng.uniform(0, 6400, 300))
+    >>> print(check_tables(truth, truth))
+    Nothing looks wrong.
+    >>> check_tables(truth, dataclasses.replace(truth, frame=truth.frame - 1))[0].fix
+    'frame_base=0'
+    """
+    _check_has_rows(truth)
+    if len(pred) == 0:
+        return Findings((), truth, pred, lam)
+    rules = protocol or Protocol()
+    truth, pred = _in_frames(truth, rules), _in_frames(pred, rules)
+    if len(truth) == 0 or len(pred) == 0:
+        return Findings((), truth, pred, lam)
+    found, case = _look(Case.whole(truth, pred, lam, threads, rules.fov), rules)
+    cut = content.truncated(truth, case.pred) if _frames_fit(found) else None
+    if cut is not None:
+        before = case.value_of(truth, case.pred)
+        after = case.value_of(truth.select(truth.frame <= cut.estimate["last_frame"]), case.pred)
+        if after < before:
+            found.append(dataclasses.replace(cut, flat_metric_before=before, flat_metric_after=after))
+    return Findings(tuple(found), truth, pred, lam)
+
+
+def check_window(
+    truth: Localizations,
+    pred: Localizations,
+    *,
+    lam: float = 125.0,
+    protocol: Protocol | None = None,
+    threads: int | None = None,
+) -> Findings:
+    """`check_tables` on a few thousand rows of the result, from its first frame to its last: quick, beside a score.
+
+    Examples
+    --------
+    >>> t = Localizations(frame=[1], x=[10.0], y=[0.0])
+    >>> print(check_window(t, t))
+    Nothing looks wrong.
+    """
+    _check_has_rows(truth)
+    if len(pred) == 0:
+        return Findings((), truth, pred, lam)
+    rules = protocol or Protocol()
+    truth, pred = _in_frames(truth, rules), _in_frames(pred, rules)
+    if len(truth) == 0 or len(pred) == 0:
+        return Findings((), truth, pred, lam)
+    found, _ = _look(Case.window(truth, pred, lam, threads, rules.fov), rules)
+    offset = sum(finding.estimate for finding in found if finding.kind == "frame_offset")
+    if _frames_fit(found):
+        moved = pred if offset == 0 else dataclasses.replace(pred, frame=pred.frame - offset)
+        cut = content.truncated(truth, moved)
+        found += [] if cut is None else [cut]
+    return Findings(tuple(found), truth, pred, lam)
+
+
+def _in_frames(table: Localizations, protocol: Protocol) -> Localizations:
+    return select_rows(table, rows_within(table, dataclasses.replace(protocol, border=None)))
+
+
+def _check_has_rows(truth: Localizations) -> None:
+    if len(truth) == 0:
+        raise InputError(f"{truth.provenance.file or 'truth'}: the truth has no row; give the true molecules")
+
+
+def _frames_fit(found: list[Finding]) -> bool:
+    return not any(finding.kind in ("no_frames", "no_overlap", "shuffled_frames") for finding in found)
+
+
+def _look(case: Case, protocol: Protocol) -> tuple[list[Finding], Case]:
+    """Everything but missing frames at the end, and the case with all of it fixed."""
+    if geometry.spread(case.all_truth) < geometry.SMALLEST_SPREAD:
+        return [], case  # in one place anything fits
+    alone = frames.one_frame_only(case)
+    if alone is not None:
+        return [alone], case
+    found: list[Finding] = []
+    for make, most in ((_gross, _MOST_GROSS), (_fine, _MOST_FINE), (_shift, 1), (_depth, 1), (_repeats, 1)):
+        for _ in range(most):
+            step = make(case)
+            if step is None or step[0].kind in [finding.kind for finding in found]:
+                break
+            found.append(step[0])
+            case = step[1]
+    unrelated = frames.no_overlap(case) or (frames.shuffled(case) if case.explained < _EXPLAINED else None)
+    if unrelated is not None:
+        return [unrelated], case
+    if case.pile.sigmas < SIGNIFICANT:
+        return found, case
+    border = content.blind_border(case) if protocol.border is None else None
+    judged = None if border is None else content.without_border(case, border)
+    return found if judged is None else [*found, judged], case
+
+
+def _gross(case: Case) -> _Step | None:
+    """Frames and axes: the change that explains most, if it explains clearly more than the file as it is."""
+    fits = case.pile.sigmas >= SIGNIFICANT
+    if fits:
+        nearby = frames.offset_nearby(case)
+        step = None if nearby is None else case.judged(nearby)
+        if step is not None or case.explained > _EXPLAINED:
+            return step
+    far = frames.offset_anywhere(case)
+    step = None if far is None else case.judged(far)
+    if step is not None:
+        return step
+    hypotheses = list(geometry.hypotheses(case))
+    if not fits:
+        hypotheses += list(frames.offsets_with_shift(case))
+    best: tuple[Finding, Pile] | None = None
+    needed = _CLEARLY * max(case.pile.excess, 0.0) + 5
+    for finding, pile in hypotheses:
+        if case.is_convincing(pile) and pile.excess > needed and (best is None or pile.excess > best[1].excess):
+            best = finding, pile
+    if best is None:
+        return None
+    finding = dataclasses.replace(best[0], certainty=best[1].certainty)
+    return case.judged(alignment.refined(case, finding))
+
+
+def _judge(look: Callable[[Case], Finding | None], dim: int = 2) -> Callable[[Case], _Step | None]:
+    """A step that looks, and keeps what lowers the Flat Metric."""
+
+    def step(case: Case) -> _Step | None:
+        finding = look(case)
+        return None if finding is None else case.judged(finding, dim)
+
+    return step
+
+
+_fine = _judge(alignment.scale_rotation_drift)
+_shift = _judge(alignment.shift)
+_depth = _judge(alignment.z_sign, dim=3)
+
+
+def _repeats(case: Case) -> _Step | None:
+    """Repeated rows are named even where dropping them would raise the Flat Metric; then they are not dropped."""
+    finding = content.duplicates(case)
+    return None if finding is None else case.judged(finding) or (finding, case)

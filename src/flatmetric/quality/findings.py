@@ -1,0 +1,369 @@
+"""What may be wrong with a result as a whole: each kind of finding, its words, and how it is fixed."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args, overload
+
+import numpy as np
+
+from flatmetric._arrays import BoolArray
+from flatmetric._shown import Shown
+from flatmetric.localizations import Localizations, Provenance
+
+Kind = Literal[
+    "no_frames",
+    "no_overlap",
+    "frame_offset",
+    "shuffled_frames",
+    "swapped_axes",
+    "flipped_axis",
+    "rotated_axes",
+    "unit",
+    "scale",
+    "rotation",
+    "drift",
+    "shift",
+    "z_sign",
+    "duplicates",
+    "truncated",
+    "blind_border",
+    "field",
+    "file",
+]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+_MEASURED = 5e-4  # of a scale
+BY_HAND = "check(truth, pred).apply(pred)"
+"""How a fix is made that no option can make."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that looks wrong with a result, and its size as `estimate`; lengths in nm, angles in degrees.
+
+    `certainty` is 0 to 1. `options` are the arguments of `read` or `score` that fix it, empty where there are none;
+    `fix` says in words what to do. `flat_metric_before` and `flat_metric_after` are the Flat Metric without and with
+    that fix, over the frames that the result covers, after the fixes of earlier findings; None where there is no fix.
+
+    Examples
+    --------
+    >>> Finding("frame_offset", -1, 120.0, 30.5, 1.0, {"frame_base": 0}).fix
+    'frame_base=0'
+    """
+
+    kind: Kind
+    estimate: Any
+    flat_metric_before: float | None
+    flat_metric_after: float | None
+    certainty: float
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def fix(self) -> str:
+        """What to do, in words: arguments of `read` or `score`, or a step."""
+        if self.options:
+            given = ", ".join(f"{name}={_argument(value)}" for name, value in self.options.items())
+            half = self.kind == "shift" and self.estimate["half_pixel"]
+            return f"{given} (half a pixel: check origin=)" if half else given
+        return "write the file again without them" if self._is_kept else _STEPS.get(self.kind, BY_HAND)
+
+    @property
+    def _is_kept(self) -> bool:
+        """Whether rows repeat that would be missed if they were dropped: the Flat Metric would rise."""
+        return self.kind == "duplicates" and self.flat_metric_after is None
+
+    @property
+    def changes_table(self) -> bool:
+        """Whether `apply_fix` changes the table."""
+        return self.kind not in (*_STEPS, *_LIMITS) and not self._is_kept
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether the file is probably wrong; a blind border is a limit of the program instead."""
+        return self.kind not in ("blind_border", "field")
+
+    def what(self) -> str:
+        """What looks wrong, in words."""
+        estimate = self.estimate
+        match self.kind:
+            case "file":
+                return str(estimate)
+            case "field":
+                field, reached = estimate["fov"], estimate["extent"]
+                taken = f"the rules take a field of {field[0]:g} x {field[1]:g} nm"
+                return f"{taken}, but the truth reaches to {reached[0]:.0f} x {reached[1]:.0f} nm"
+            case "no_frames":
+                return f"all {estimate} rows are in one frame: the file has no column of frames, or it was not read"
+            case "no_overlap":
+                return f"no frame has both molecules and detections: {_frames(estimate)}"
+            case "frame_offset":
+                return f"frames are off by {estimate:+d}"
+            case "shuffled_frames":
+                return "positions fit the truth, but not in their frames: frames are shuffled or of another movie"
+            case "swapped_axes":
+                return "x and y are exchanged"
+            case "flipped_axis":
+                return f"{estimate['axis']} is mirrored at {estimate['size'] / 2:g} nm"
+            case "rotated_axes":
+                return f"the field is turned by {estimate['degrees']:g} degrees"
+            case "unit":
+                return f"positions are {estimate:.4g} times the true ones: they are not in nm"
+            case "scale":
+                return f"positions are {estimate:.5g} times the true ones ({100 * (estimate - 1):+.2g} %)"
+            case "rotation":
+                return f"everything is turned by {estimate['degrees']:+.2f} degrees"
+            case "drift":
+                return f"positions drift by x {estimate['x']:+.1f}, y {estimate['y']:+.1f} nm from first to last frame"
+            case "shift":
+                deep = f", z {estimate['z']:+.1f}" if estimate["z"] else ""
+                return f"everything is shifted by x {estimate['x']:+.1f}, y {estimate['y']:+.1f}{deep} nm"
+            case "z_sign":
+                return "z has the wrong sign"
+            case "duplicates":
+                return f"{estimate} rows repeat another"
+            case "truncated":
+                return f"the result ends at frame {estimate['last_frame']} of {estimate['truth_last_frame']}"
+            case "blind_border":
+                share, width = 100 * estimate["share_of_missed"], estimate["border"]
+                return f"{share:.0f} % of the missed molecules lie within {width:g} nm of the edge"
+
+    def gain(self) -> str:
+        """What the fix would do to the Flat Metric, in words; empty where it is not known."""
+        if self.flat_metric_before is None or self.flat_metric_after is None:
+            return ""
+        return f"Flat Metric {self.flat_metric_before:.1f} to {self.flat_metric_after:.1f} nm"
+
+    def __str__(self) -> str:
+        gain = self.gain()
+        if not self.fix:
+            return self.what()
+        return f"{self.what()}: {self.fix}" + (f" ({gain})" if gain else "")
+
+    def for_one_file(self) -> str:
+        """What looks wrong, and how to fix it among the results of others: in `submissions.toml`.
+
+        Examples
+        --------
+        >>> Finding("unit", 0.01, 200.0, 30.5, 1.0, {"unit": "px", "pixel_size": 100.0}).for_one_file()
+        'positions are 0.01 times the true ones: they are not in nm (submissions.toml: unit = "px", pixel_size = 100.0)'
+        """
+        if self.kind in _STEPS:
+            return self.what()
+        if self.kind in _LIMITS:
+            return str(self)
+        said = ", ".join(f"{name} = {_in_toml(value)}" for name, value in self.options.items())
+        return f"{self.what()} ({f'submissions.toml: {said}' if said else self.fix})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON; `mend` repeats `fix` under its old name.
+
+        Examples
+        --------
+        >>> Finding("z_sign", True, 120.0, 30.5, 1.0).to_dict()["fix"]
+        'check(truth, pred).apply(pred)'
+        """
+        own = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return own | {"options": dict(self.options), "what": self.what(), "mend": self.fix, "fix": self.fix}
+
+
+_STEPS: dict[str, str] = {
+    "no_frames": "say which column holds the frame, columns={'frame': ...}",
+    "no_overlap": "score it against the truth of its own movie",
+    "shuffled_frames": "write the file again with the frame of each row",
+    "truncated": "run the program to the end",
+    "file": "",
+}
+_LIMITS = ("blind_border", "field")  # are fixed by the rules of the score
+
+
+def _in_toml(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(f'{part:.2f}' for part in value)}]"
+    return json.dumps(value)
+
+
+def _argument(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"({','.join(f'{part:.2f}' for part in value)})"
+    return f"{value:.6g}" if isinstance(value, float) else repr(value)
+
+
+def _frames(estimate: Mapping[str, Any]) -> str:
+    truth, pred = estimate["truth"], estimate["pred"]
+    return f"the truth has frames {truth[0]} to {truth[1]}, the result {pred[0]} to {pred[1]}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Findings(Shown, Sequence[Finding]):
+    """What looks wrong with a result, most important first; empty if nothing does.
+
+    Examples
+    --------
+    >>> print(Findings((Finding("z_sign", True, 120.0, 30.5, 1.0),)))
+    z has the wrong sign: check(truth, pred).apply(pred) (Flat Metric 120.0 to 30.5 nm)
+    >>> print(Findings())
+    Nothing looks wrong.
+    """
+
+    found: tuple[Finding, ...] = ()
+    truth: Localizations | None = field(default=None, repr=False)
+    pred: Localizations | None = field(default=None, repr=False)
+    lam: float = 125.0
+
+    @overload
+    def __getitem__(self, at: int) -> Finding: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Finding, ...]: ...
+    def __getitem__(self, at: int | slice) -> Finding | tuple[Finding, ...]:
+        return self.found[at]
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.found)
+
+    def __eq__(self, other: object) -> bool:
+        return self.found == tuple(other) if isinstance(other, Sequence) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<Findings: {', '.join(one.kind for one in self) or 'none'}>"
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self)) or "Nothing looks wrong."
+
+    def apply(self, pred: Localizations) -> Localizations:
+        """The result with everything fixed that a change of its rows can fix.
+
+        Examples
+        --------
+        >>> late = Findings((Finding("frame_offset", 1, None, None, 1.0),))
+        >>> late.apply(Localizations(frame=[2], x=[10.0], y=[0.0])).frame
+        array([1])
+        """
+        for finding in self:
+            pred = apply_fix(pred, finding)
+        return pred
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values: the JSON of `flatmetric check`."""
+        from flatmetric.version import __version__
+
+        return {"version": __version__, "lam_nm": self.lam, "findings": [one.to_dict() for one in self]}
+
+    def to_pandas(self) -> Any:
+        """A row for each finding: kind, what looks wrong, fix, and the Flat Metric (nm) before and after it.
+
+        Examples
+        --------
+        >>> Findings((Finding("z_sign", True, 120.0, 30.5, 1.0),)).to_pandas()["kind"].tolist()
+        ['z_sign']
+        """
+        import pandas as pd
+
+        names = ["kind", "what", "fix", "flat_metric_before_nm", "flat_metric_after_nm", "certainty"]
+        rows = [(f.kind, f.what(), f.fix, f.flat_metric_before, f.flat_metric_after, f.certainty) for f in self]
+        return pd.DataFrame(rows, columns=names)
+
+
+def apply_fix(pred: Localizations, finding: Finding) -> Localizations:
+    """The result with one finding fixed.
+
+    Examples
+    --------
+    >>> t = Localizations(frame=[2], x=[10.0], y=[0.0])
+    >>> apply_fix(t, Finding("frame_offset", 1, None, None, 1.0)).frame
+    array([1])
+    """
+    estimate, change = finding.estimate, {}
+    if not finding.changes_table:
+        return pred
+    match finding.kind:
+        case "shift":
+            change = {axis: getattr(pred, axis) - estimate[axis] for axis in "xy"}
+            if pred.z is not None:
+                change["z"] = pred.z - estimate["z"]
+        case "frame_offset":
+            change = {"frame": pred.frame - estimate}
+        case "swapped_axes":
+            change = {"x": pred.y, "y": pred.x}
+        case "flipped_axis":
+            axis = estimate["axis"]
+            change = {axis: estimate["size"] - getattr(pred, axis)}
+        case "rotated_axes" | "rotation":
+            cos, sin = (math.cos(math.radians(estimate["degrees"])), math.sin(math.radians(estimate["degrees"])))
+            x, y = pred.x - estimate["x"], pred.y - estimate["y"]
+            change = {"x": estimate["x"] + cos * x + sin * y, "y": estimate["y"] - sin * x + cos * y}
+        case "unit" | "scale":
+            change = {"x": pred.x / estimate, "y": pred.y / estimate}
+        case "drift":
+            first, last = estimate["frames"]
+            time = (pred.frame - first) / max(1, last - first)
+            change = {"x": pred.x - estimate["x"] * time, "y": pred.y - estimate["y"] * time}
+        case "z_sign":
+            assert pred.z is not None
+            change = {"z": -pred.z}
+        case "duplicates":
+            return pred.select(~repeated_rows(pred))
+    return dataclasses.replace(pred, **change) if change else pred
+
+
+def repeated_rows(table: Localizations) -> BoolArray:
+    """Which rows repeat an earlier one: same frame and position.
+
+    Examples
+    --------
+    >>> repeated_rows(Localizations(frame=[1, 2, 1], x=[5.0, 5.0, 5.0], y=[0.0, 0.0, 0.0])).tolist()
+    [False, False, True]
+    """
+    columns = [column for column in (table.frame, table.x, table.y, table.z) if column is not None]
+    order = np.lexsort(columns)  # stable: the first of equal rows is kept
+    alike = np.ones(max(0, len(table) - 1), dtype=bool)
+    for column in columns:
+        alike &= column[order[1:]] == column[order[:-1]]
+    repeats = np.zeros(len(table), dtype=bool)
+    repeats[order[1:][alike]] = True
+    return repeats
+
+
+def reading_options(kind: Kind, estimate: Any, source: Provenance) -> dict[str, Any]:
+    """The arguments of `read` that fix a finding in a file that was read as its provenance says; empty if none do.
+
+    Examples
+    --------
+    >>> reading_options("frame_offset", -1, Provenance())
+    {'frame_base': 0}
+    >>> reading_options("scale", 1.03, Provenance(unit="px", pixel_size=(103.0, 103.0)))
+    {'pixel_size': 100.0}
+    """
+    match kind:
+        case "frame_offset":
+            return {"frame_base": (1 if source.frame_base is None else source.frame_base) + estimate}
+        case "swapped_axes":
+            return {"swap_xy": True}
+        case "shift":
+            before = source.shift or (0.0, 0.0, 0.0)
+            step = tuple(old - estimate[axis] for axis, old in zip("xyz", before, strict=True))
+            return {"shift": step if step[2] else step[:2]}
+        case "unit":
+            for unit, length in (("um", 1e-3), ("m", 1e-9)):
+                if abs(estimate / length - 1) < 0.01:
+                    return {"unit": unit}
+            return {"unit": "px", "pixel_size": _rounded(1 / estimate)} if estimate < 1 else {}
+        case "scale":
+            size = source.pixel_size
+            if source.unit == "px" and size is not None and size[0] == size[1]:
+                return {"pixel_size": _rounded(size[0] / estimate)}
+    return {}
+
+
+def _rounded(size: float) -> float:
+    """A pixel size in nm: a round one, if it is that within what can be measured."""
+    round_one = float(f"{size:.3g}")
+    return round_one if abs(round_one / size - 1) < _MEASURED else float(f"{size:.6g}")

@@ -1,0 +1,121 @@
+"""Displacements between the rows of two tables in the same frames, and where they pile up.
+
+Detections of the molecules, however shifted as a whole, pile up at one displacement; unrelated points spread evenly.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from flatmetric._arrays import BoolArray, FloatArray, IntArray
+from flatmetric.localizations import Localizations
+
+REACH = 1000.0  # nm: the largest shift that is detected
+SIGNIFICANT = 6.0  # standard deviations of the background
+WINDOW = 150.0  # nm around a pile
+_BIN = 25.0  # nm
+
+
+@dataclass(frozen=True, slots=True)
+class ByFrame:
+    """The rows of a table in the order of their frames."""
+
+    rows: IntArray
+    frames: IntArray
+
+    @classmethod
+    def of(cls, table: Localizations) -> ByFrame:
+        """The rows of a table in the order of their frames."""
+        rows = np.argsort(table.frame, kind="stable")
+        return cls(rows, table.frame[rows])
+
+
+def pairs_in_frames(
+    truth: ByFrame, pred: ByFrame, most: int, offset: int = 0
+) -> tuple[IntArray, IntArray, BoolArray | None]:
+    """Rows of all pairs of the same frame (the result's frames less `offset`), or of evenly chosen frames.
+
+    The third is which rows of the result are in the chosen frames; None where no choice was made.
+    """
+    frames_t, frames_p = truth.frames, pred.frames - offset
+    frames = np.intersect1d(frames_t, frames_p)
+    begin_t, end_t = np.searchsorted(frames_t, frames), np.searchsorted(frames_t, frames, side="right")
+    begin_p, end_p = np.searchsorted(frames_p, frames), np.searchsorted(frames_p, frames, side="right")
+    n, m = end_t - begin_t, end_p - begin_p
+    total = int((n * m).sum())
+    looked = None
+    if total > most:
+        kept = np.unique(np.linspace(0, len(frames) - 1, max(1, int(len(frames) * most / total))).astype(np.int64))
+        begin_t, begin_p, n, m = begin_t[kept], begin_p[kept], n[kept], m[kept]
+        looked = np.zeros(len(frames_p), dtype=bool)
+        looked[pred.rows[np.isin(frames_p, frames[kept])]] = True
+    counts = n * m
+    frame = np.repeat(np.arange(len(counts)), counts)
+    within = np.arange(len(frame)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return truth.rows[begin_t[frame] + within // m[frame]], pred.rows[begin_p[frame] + within % m[frame]], looked
+
+
+@dataclass(frozen=True, slots=True)
+class Pile:
+    """Where displacements pile up: the position, the number of pairs above background, and its significance.
+
+    `core` is the part of these pairs in the inner half of the window; a quarter of them if there is no pile at all.
+    """
+
+    x: float
+    y: float
+    excess: float
+    sigmas: float
+    core: float = 1.0
+
+    @property
+    def certainty(self) -> float:
+        """How certain it is that this is no chance, 0 to 1."""
+        return certainty_of(self.sigmas)
+
+
+def certainty_of(sigmas: float) -> float:
+    """The probability, 0 to 1, that a deviation of so many standard deviations is no chance."""
+    return 1 - math.erfc(min(sigmas, 8.0) / math.sqrt(2))
+
+
+def find_pile(dx: FloatArray, dy: FloatArray, low_x: float = -REACH, high_x: float = REACH) -> Pile:
+    """The highest pile of displacements with `low_x` <= dx <= `high_x` and |dy| <= REACH."""
+    inside = (dx >= low_x) & (dx <= high_x) & (np.abs(dy) <= REACH)
+    dx, dy = dx[inside], dy[inside]
+    if len(dx) == 0:
+        return Pile(0.0, 0.0, 0.0, 0.0)
+    shape = (max(1, math.ceil((high_x - low_x) / _BIN)), math.ceil(2 * REACH / _BIN))
+    cells = np.minimum(((dx - low_x) / _BIN).astype(np.int64), shape[0] - 1) * shape[1]
+    cells += np.minimum(((dy + REACH) / _BIN).astype(np.int64), shape[1] - 1)
+    counts = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
+    # In blocks of 2 x 2 bins, so that a pile on a bin edge is not cut in half.
+    blocks = counts[:-1, :-1] + counts[1:, :-1] + counts[:-1, 1:] + counts[1:, 1:] if min(shape) > 1 else counts
+    i, j = np.unravel_index(int(np.argmax(blocks)), blocks.shape)
+    x, y = low_x + (int(i) + 1) * _BIN, -REACH + (int(j) + 1) * _BIN
+    for _ in range(50):
+        near = (dx - x) ** 2 + (dy - y) ** 2 <= WINDOW**2
+        if not near.any():
+            break
+        moved = float(dx[near].mean()), float(dy[near].mean())
+        done = math.hypot(moved[0] - x, moved[1] - y) < 1e-6
+        x, y = moved
+        if done:
+            break
+    count = int(np.count_nonzero((dx - x) ** 2 + (dy - y) ** 2 <= WINDOW**2))
+    area = (high_x - low_x) * 2 * REACH
+    window = math.pi * WINDOW**2
+    background = (len(dx) - count) / max(area - window, window) * window
+    excess = count - background
+    inner = int(np.count_nonzero((dx - x) ** 2 + (dy - y) ** 2 <= WINDOW**2 / 4)) - background / 4
+    return Pile(x, y, excess, excess / math.sqrt(background + 1), inner / max(excess, 1.0))
+
+
+def displacements(
+    truth: Localizations, pred: Localizations, rows: tuple[IntArray, IntArray]
+) -> tuple[FloatArray, FloatArray]:
+    """Pred minus truth of pairs of rows, nm, in x and y."""
+    return pred.x[rows[1]] - truth.x[rows[0]], pred.y[rows[1]] - truth.y[rows[0]]
