@@ -92,7 +92,8 @@ def _warned(findings: Sequence[Finding], whose: str = "") -> str:
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     head = "".join(f"<th style='{_CELL};font-weight:600'>{escape(cell)}</th>" for cell in header)
     body = "".join("<tr>" + "".join(f"<td style='{_CELL}'>{escape(c)}</td>" for c in row) + "</tr>" for row in rows)
-    return f"<table style='border-collapse:collapse;margin:4px 0'><tr>{head}</tr>{body}</table>"
+    look = "border-collapse:collapse;margin:4px 0;color:inherit;font-size:inherit"
+    return f"<table style='{look}'><tr>{head}</tr>{body}</table>"
 
 
 class _ScoreLook(Look):
@@ -123,13 +124,13 @@ class _ScoreLook(Look):
 
     def plot(self, result: Score) -> Figure:
         from flatmetric.plots.error_budget import error_budget
-        from flatmetric.plots.rendering import rendering
+        from flatmetric.plots.rendering import missed_share, rendering
 
         with style.house_style():
             figure = style.new_figure(8, 5)
             grid = figure.add_gridspec(2, 2, height_ratios=[1, 3.5])
             error_budget(figure.add_subplot(grid[0, :]), {result.name: result})
-            rendering(figure.add_subplot(grid[1, 0]), result, "truth")
+            missed_share(figure.add_subplot(grid[1, 0]), result)
             rendering(figure.add_subplot(grid[1, 1]), result, "pred")
             return figure
 
@@ -168,9 +169,10 @@ def _budget_bar(score: Score) -> str:
         value = getattr(flat, part) or 0.0
         if value > 0:
             title = f"{part} {value:.1f} nm, {100 * value / total:.0f} %"
+            shown = title if value > _ROOMY * total else part if value > _ROOMY / 3 * total else ""
             look = f"width:{100 * value / total:.2f}%;background:{color};color:white;overflow:hidden;white-space:nowrap"
             cells.append(
-                f"<div style='{look};padding:1px 0 1px 4px;box-sizing:border-box' title='{title}'>{title}</div>"
+                f"<div style='{look};padding:1px 0 1px 4px;box-sizing:border-box' title='{title}'>{shown}&nbsp;</div>"
             )
     return f"<div style='display:flex;max-width:46em;border-radius:3px;overflow:hidden'>{''.join(cells)}</div>"
 
@@ -217,6 +219,7 @@ class _ComparisonLook(Look):
 
 
 _MOST_PAIRS = 6
+_ROOMY = 0.3  # of the bar: room for its numbers
 
 
 class _LeaderboardLook(Look):
@@ -255,7 +258,8 @@ class _TableLook(Look):
 
     def html(self, result: Localizations) -> str:
         rows = [[_cell(values[at]) for values in result.columns().values()] for at in range(min(5, len(result)))]
-        title = repr(result).strip("<>")
+        title = repr(result).strip("<>").split(", from ")[0]
+        title += f", from {Path(result.provenance.file).name}" if result.provenance.file else ""
         assumed = [_line(text, "opacity:0.7") for text in result.provenance.assumptions]
         return _block(_line(title, "font-weight:600"), _table(list(result.columns()), rows), *assumed)
 

@@ -131,7 +131,10 @@ BAD = {
     "only blanks": (content("\n\n  \n"), "neither a text table"),
     "truncated row": (content(HEADER + "1,2,3,4,5\n1,2,3"), "row 3, has 3 cells and the header 5"),
     "wrong delimiter": (content("frame|x;y\n1|2;3\n"), "no column is known as x"),
-    "decimal commas": (content("frame;x;y\n1;2,5;3,5\n"), "row 2, column 2 .x., is '2,5', with a decimal comma"),
+    "a decimal comma among points": (
+        content("frame;x;y\n1;2.5;3,5\n"),
+        "column 3 .y., is '3,5', with a decimal comma",
+    ),
     "decimal commas between commas": (content("frame,x,y\n1,2,5,3,5\n"), "row 2, has 5 cells and the header 3"),
     "NaN": (content(HEADER + "1,2,3,4,5\n1,NaN,3,4,5\n"), "row 3, column 2 .x., is 'NaN', not a finite number"),
     "inf": (content(HEADER + "1,2,-inf,4,5\n"), "row 2, column 3 .y., is '-inf'"),

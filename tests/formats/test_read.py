@@ -276,3 +276,27 @@ def test_odd_headers_take_little_work(content: str, tmp_path: Path) -> None:
     )
     command = [sys.executable, "-W", "ignore", "-c", script, str(written(tmp_path, content))]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "refused\n"
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_decimal_commas_are_read(delimiter: str, tmp_path: Path) -> None:
+    lines = ["frame;x;y;photons", "1;120,5;80,25;900", "2;118;-81,5e1;1100,75"]
+    table = fm.read(written(tmp_path, "\n".join(lines).replace(";", delimiter)))
+    assert table.x.tolist() == [120.5, 118.0] and table.y.tolist() == [80.25, -815.0]
+    assert table.photons is not None and table.photons.tolist() == [900, 1100.75]
+    assert "decimal commas read as points" in table.provenance.conversions
+
+
+def test_a_decimal_comma_among_points_is_an_error(tmp_path: Path) -> None:
+    path = written(tmp_path, "frame;x;y\n1;120.5;80.25\n2;118,5;81.5\n")
+    with pytest.raises(fm.InputError, match=r"row 3, column 2 .x., is '118,5', with a decimal comma"):
+        fm.read(path)
+
+
+@pytest.mark.parametrize("name", ["t", "time", "Time"])
+def test_whole_times_are_taken_as_frames(name: str, tmp_path: Path) -> None:
+    table = fm.read(written(tmp_path, f"{name},x,y\n1,120.5,80.0\n7,118.0,81.5\n"))
+    assert table.frame.tolist() == [1, 7]
+    assert f"column {name} taken as the frame (otherwise give columns=)" in table.provenance.assumptions
+    seconds = fm.read(written(tmp_path, f"{name},x,y\n0.05,120.5,80.0\n0.35,118.0,81.5\n"))
+    assert seconds.frame.tolist() == [1, 1]

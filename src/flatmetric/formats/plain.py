@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format
 from flatmetric.formats.conversion import Native, ReadOptions, known_length
 from flatmetric.formats.headers import FoundColumn, find_columns
 from flatmetric.formats.text import TextHead, read_columns
+
+_TIME = "time"
+_TIMES = ("t", "time", "timepoint")
 
 
 def _recognise(candidate: Candidate) -> str | None:
@@ -32,9 +37,26 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
             raise InputError(
                 f"{name}: no column is known as {column} ({what}); give columns={{'frame': 1, 'x': 2, 'y': 3}}"
             )
-    table = read_columns(head, {n: column.index for n, column in found.items()}, skip_bad_rows=options.skip_bad_rows)
+    places = {n: column.index for n, column in found.items()}
+    time = None if "frame" in found or options.columns else _time_column(head)
+    table = read_columns(
+        head, places | ({} if time is None else {_TIME: time.index}), skip_bad_rows=options.skip_bad_rows
+    )
+    times = table.columns.pop(_TIME, None)
     native = Native(table.columns, unit=None, dropped=table.dropped, notes=table.notes)
+    if time is not None and times is not None and (times == np.floor(times)).all() and (np.abs(times) < 2**53).all():
+        native.columns["frame"] = times.astype(np.int64)
+        native.assumptions.append(f"column {time.text} taken as the frame (otherwise give columns=)")
+        found = {**found, "frame": time}
     return described(found, native, name, options)
+
+
+def _time_column(head: TextHead) -> FoundColumn | None:
+    """The column of a header that may be the frame under another name."""
+    for at, heading in enumerate(head.header or []):
+        if heading.squeezed in _TIMES:
+            return FoundColumn(at, None, heading.text)
+    return None
 
 
 def described(found: Mapping[str, FoundColumn], native: Native, name: str, options: ReadOptions) -> Native:

@@ -23,6 +23,7 @@ from flatmetric.localizations import MAY_HAVE_GAPS, WHOLE_COLUMNS
 _DELIMITERS = "\t;,|"
 _LINE = re.compile(rb"([^\r\n]*)(\r\n|\n|\r|$)")
 _DECIMAL_COMMA = re.compile(r"^[-+]?\d+,\d+(e[-+]?\d+)?$", re.IGNORECASE)
+_DECIMAL_POINT = re.compile(r"^[-+]?\d*\.\d+", re.IGNORECASE)
 _NUMBER = re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$|^[-+]?(nan|inf|infinity)$", re.IGNORECASE)
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _LOOKED_AT_LINES = 200
@@ -154,7 +155,17 @@ class TextHead:
         """The cells of the first row, None when there is no row."""
         if self._first_row_at >= len(self._body):
             return None
-        return split(self._body[self._first_row_at].text, self.delimiter)
+        cells = split(self._body[self._first_row_at].text, self.delimiter)
+        return [cell.replace(",", ".") for cell in cells] if self.has_decimal_commas else cells
+
+    @cached_property
+    def has_decimal_commas(self) -> bool:
+        """Whether numbers have a comma for a point, as spreadsheets write them in many countries."""
+        if self.delimiter == ",":
+            return False
+        rows = self._body[self._first_row_at : self._first_row_at + _DECIDING_LINES]
+        cells = [cell for line in rows for cell in split(line.text, self.delimiter)]
+        return any(map(_DECIMAL_COMMA.match, cells)) and not any(map(_DECIMAL_POINT.match, cells))
 
     @cached_property
     def data_line(self) -> Line:
@@ -275,7 +286,7 @@ def read_columns(
             expected_rows=int(sum(end - begin for _, begin, end in block) / bytes_per_row) + 16,
         )
         for piece, begin, end in block:
-            table.feed(piece, begin, end)
+            table.feed(piece.replace(b",", b".") if head.has_decimal_commas else piece, begin, end)
         table.finish()
         return table
 
@@ -307,7 +318,8 @@ def read_columns(
         own[name] = joined[wanted[name]].copy() if wanted[name] in seen else joined[wanted[name]]
         seen.add(wanted[name])
     columns, more_notes = _whole_columns(own)
-    return TextColumns(columns, dropped, [*notes, *more_notes])
+    commas = ["decimal commas read as points"] if head.has_decimal_commas else []
+    return TextColumns(columns, dropped, [*commas, *notes, *more_notes])
 
 
 def _blocks(pieces: Iterator[bytes], skip: int) -> Iterator[_Block]:

@@ -1,4 +1,4 @@
-"""A super-resolved image of the truth or of a result, with missed molecules or false detections marked."""
+"""The whole field: an image with missed molecules or false detections marked, and the share that was missed."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _PIXELS = 400
 _BLUR_PIXELS = 1.0
 _MOST_MARKS = 2000
+_MOLECULES_IN_A_SQUARE, _MOST_SQUARES = 30, 32
 _BRIGHTEST = 98.0  # percentile of the pixels that hold light, drawn white
 
 
@@ -62,4 +63,33 @@ def rendering(axes: Axes, score: Score, side: Literal["truth", "pred"]) -> Axes:
     part = "missed" if side == "truth" else "false"
     some = "" if len(shown) == len(rows) else f", {len(shown)} of them marked"
     axes.set_title(f"{side if side == 'truth' else 'found'}, {len(rows)} {part}{some}")
+    return axes
+
+
+def missed_share(axes: Axes, score: Score) -> Axes:
+    """The part of the molecules that were missed, in squares of the field: a blind border or corner is seen at once.
+
+    Examples
+    --------
+    >>> from flatmetric.plots.style import new_figure
+    >>> from flatmetric.scoring.score import score
+    >>> truth = {"frame": [1, 1], "x": [0.0, 900.0], "y": [0.0, 0.0]}
+    >>> axes = missed_share(new_figure(3, 3).subplots(), score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}))
+    >>> axes.get_title()
+    '1 of 2 molecules missed'
+    """
+    truth, missed = score.matched.kept_truth, score.costs.truth_partner < 0
+    axes.set(xlabel="x [nm]", ylabel="y [nm]", aspect="equal")
+    axes.set_title(f"{int(missed.sum())} of {len(truth)} molecules missed")
+    if len(truth) == 0:
+        return axes
+    squares = int(np.clip(np.sqrt(len(truth) / _MOLECULES_IN_A_SQUARE), 1, _MOST_SQUARES))
+    low, size = (truth.x.min(), truth.y.min()), max(float(np.ptp(truth.x)), float(np.ptp(truth.y)), 1.0)
+    span = [[low[1], low[1] + size], [low[0], low[0] + size]]
+    every, _, _ = np.histogram2d(truth.y, truth.x, bins=squares, range=span)
+    lost, _, _ = np.histogram2d(truth.y[missed], truth.x[missed], bins=squares, range=span)
+    share = np.where(every > 0, lost / np.maximum(every, 1), np.nan)
+    extent = (low[0], low[0] + size, low[1] + size, low[1])
+    drawn = axes.imshow(share, cmap="viridis_r", vmin=0, vmax=1, extent=extent, interpolation="nearest")
+    axes.figure.colorbar(drawn, ax=axes, shrink=0.8, label="share missed")
     return axes

@@ -20,7 +20,8 @@ from flatmetric.quality.pairing import SIGNIFICANT, WINDOW, certainty_of, displa
 
 _SMALLEST_SHIFT = 12.0  # nm: programs differ by less than that in where they put a spot
 _SMALLEST_EDGE = 20.0  # nm: displacement at the edge of the field by a scale or a rotation, or over all frames by drift
-_SMALLEST_CORE = 0.55  # of the pairs in the inner half of the window; a quarter would be there by chance
+_SMALLEST_CORE = 0.48  # of the pairs in the inner half of the window; a quarter would be there by chance
+_SMALLEST_CORE_OF_FEW, _MANY = 0.6, 100
 _FEWEST = 40  # pairs in the pile
 _WIDE = 4 * WINDOW  # nm: pairs that may come in
 _CAUTION = 2.0  # standard errors are taken this much larger: rows of one molecule are not independent
@@ -142,7 +143,8 @@ def shift(case: Case) -> Finding | None:
     """A displacement common to all detections."""
     pile = case.pile
     size = math.hypot(pile.x, pile.y)
-    if not case.is_convincing(pile) or size < _SMALLEST_SHIFT or pile.core < _SMALLEST_CORE:
+    dense = pile.core >= (_SMALLEST_CORE if pile.excess >= _MANY else _SMALLEST_CORE_OF_FEW)
+    if not case.is_convincing(pile) or size < _SMALLEST_SHIFT or not dense:
         return None
     dx, dy = displacements(case.truth, case.pred, case.rows)
     near = (dx - pile.x) ** 2 + (dy - pile.y) ** 2 <= WINDOW**2

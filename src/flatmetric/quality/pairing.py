@@ -17,6 +17,7 @@ REACH = 1000.0  # nm: the largest shift that is detected
 SIGNIFICANT = 6.0  # standard deviations of the background
 WINDOW = 150.0  # nm around a pile
 _BIN = 25.0  # nm
+_FEWEST_FRAMES = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,26 +37,31 @@ class ByFrame:
 def pairs_in_frames(
     truth: ByFrame, pred: ByFrame, most: int, offset: int = 0
 ) -> tuple[IntArray, IntArray, BoolArray | None]:
-    """Rows of all pairs of the same frame (the result's frames less `offset`), or of evenly chosen frames.
+    """Rows of all pairs of the same frame (the result's frames less `offset`), or of evenly chosen ones.
 
-    The third is which rows of the result are in the chosen frames; None where no choice was made.
+    The third is which rows of the result were chosen; None for all.
     """
     frames_t, frames_p = truth.frames, pred.frames - offset
     frames = np.intersect1d(frames_t, frames_p)
     begin_t, end_t = np.searchsorted(frames_t, frames), np.searchsorted(frames_t, frames, side="right")
     begin_p, end_p = np.searchsorted(frames_p, frames), np.searchsorted(frames_p, frames, side="right")
     n, m = end_t - begin_t, end_p - begin_p
-    total = int((n * m).sum())
-    looked = None
+    total, step, looked = int((n * m).sum()), 1, None
     if total > most:
-        kept = np.unique(np.linspace(0, len(frames) - 1, max(1, int(len(frames) * most / total))).astype(np.int64))
+        count = min(len(frames), max(_FEWEST_FRAMES, int(len(frames) * most / total)))
+        kept = np.unique(np.linspace(0, len(frames) - 1, count).astype(np.int64))
         begin_t, begin_p, n, m = begin_t[kept], begin_p[kept], n[kept], m[kept]
-        looked = np.zeros(len(frames_p), dtype=bool)
-        looked[pred.rows[np.isin(frames_p, frames[kept])]] = True
+        # Few frames with many rows are thinned out, so that the pairs come from all of them.
+        step = max(1, -(-int((n * m).sum()) // most))
+        m = -(-m // step)
     counts = n * m
     frame = np.repeat(np.arange(len(counts)), counts)
     within = np.arange(len(frame)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return truth.rows[begin_t[frame] + within // m[frame]], pred.rows[begin_p[frame] + within % m[frame]], looked
+    rows = pred.rows[begin_p[frame] + step * (within % m[frame])]
+    if total > most:
+        looked = np.zeros(len(frames_p), dtype=bool)
+        looked[rows] = True
+    return truth.rows[begin_t[frame] + within // m[frame]], rows, looked
 
 
 @dataclass(frozen=True, slots=True)

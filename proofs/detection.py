@@ -1,0 +1,167 @@
+"""What `check` finds, and that it is silent on results that are right: `python -m proofs.detection`.
+
+Faults are planted in results of real programs on real data sets, which lie beside this checkout or where
+FLATMETRIC_DATA says; false alarms are counted on all of these as they are, and on simulated results. The tables go into
+docs/checking.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+import flatmetric as fm
+from flatmetric._files import write_text
+from flatmetric._validation import thread_count
+from flatmetric.quality.checking import check_tables, check_window
+from flatmetric.simulation.datasets import named
+from flatmetric.simulation.movie import molecules
+from proofs.faults import DEEP, FAULTS, Fault
+
+ROOT = Path(__file__).parent.parent
+RESULTS = Path(__file__).parent / "detection.json"
+PAGE = ROOT / "docs" / "checking.md"
+BEGINS, ENDS = "<!-- the tables of the last `make prove` -->", "<!-- end of the tables -->"
+DATA = Path(os.environ.get("FLATMETRIC_DATA", ROOT.parent / "shared" / "data")) / "gt-and-results"
+FILES = (
+    *("nairr-2DGauss_LD/picasso-gausslq", "nairr-2DGauss_HD/trackpy", "nairr-3DAS_MD/picasso-gaussmle"),
+    *("nairr-2DAiry_MD/picasso-gausslq", "nairr-3DAS_LD/trackpy", "storm-analysis-test/picasso-gausslq"),
+    *("storm-analysis-test_300x200/trackpy", "deepstorm-BundledTubesHD-recreated/picasso-gausslq"),
+)
+SIMULATED = 500
+NO_FAULT = frozenset({"blind_border"})
+"""Limits of a program, which a right result may have."""
+
+
+@dataclass(frozen=True)
+class Planted:
+    """How often one fault of one size was found by `check` and by the check beside a score, out of so many results;
+    `others` are results in which another fault was named beside it that is not there.
+    """
+
+    kind: str
+    size: str
+    results: int
+    found: int
+    found_beside_score: int
+    others: int
+
+
+@dataclass(frozen=True)
+class Clean:
+    """How many results that are right had a fault named."""
+
+    what: str
+    results: int
+    alarms: int
+
+
+def main() -> None:
+    planted: list[Planted] = []
+    with ProcessPoolExecutor(thread_count(None)) as pool:
+        work = [("real", at) for at in range(len(FAULTS))] + [("simulated", at) for at in range(len(DEEP))]
+        for row in pool.map(_planted, work):
+            print(row, flush=True)
+            planted.append(row)
+        alarms = [name for names in pool.map(_alarms_in_folder, sorted(DATA.iterdir())) for name in names]
+        for name, kinds in alarms:
+            if kinds:
+                print(f"ALARM {name}: {kinds}")
+        clean = [Clean("results of real programs", len(alarms), sum(bool(kinds) for _, kinds in alarms))]
+        wrong = list(pool.map(_alarm_in_simulation, range(SIMULATED), chunksize=10))
+        for seed, kinds in enumerate(wrong):
+            if kinds:
+                print(f"ALARM simulation {seed}: {kinds}")
+        clean.append(Clean("simulated results", SIMULATED, sum(map(bool, wrong))))
+    content = {"planted": [asdict(row) for row in planted], "clean": [asdict(row) for row in clean]}
+    write_text(json.dumps(content, indent=1) + "\n", RESULTS)
+    text = PAGE.read_text(encoding="utf-8")
+    begin, end = text.index(BEGINS) + len(BEGINS), text.index(ENDS)
+    write_text(f"{text[:begin]}\n{tables(planted, clean)}\n{text[end:]}", PAGE)
+    sys.exit(1 if any(row.alarms for row in clean) else 0)
+
+
+def tables(planted: Sequence[Planted], clean: Sequence[Clean]) -> str:
+    """The tables in Markdown."""
+    lines = ["### Planted faults", "", "| kind | size | found by `check` | found beside a score |", "|---|---|---|---|"]
+    for row in planted:
+        lines.append(f"| {row.kind} | {row.size} | {row.found} of {row.results} | {row.found_beside_score} |")
+    lines += ["", "### False alarms", "", "| | results | with a fault named |", "|---|---|---|"]
+    lines += [f"| {row.what} | {row.results} | {row.alarms} |" for row in clean]
+    return "\n".join(lines)
+
+
+@cache
+def _real(file: str) -> tuple[fm.Localizations, fm.Localizations]:
+    folder, _ = file.split("/")
+    return fm.read(DATA / folder / "gt.csv"), fm.read(DATA / f"{file}.csv")
+
+
+def _planted(work: tuple[str, int]) -> Planted:
+    where, at = work
+    fault: Fault = (FAULTS if where == "real" else DEEP)[at]
+    pairs = [_real(file) for file in FILES] if where == "real" else [simulated(seed, deep=True) for seed in range(6)]
+    found = beside = others = 0
+    for truth, pred in pairs:
+        before = {finding.kind for finding in check_tables(truth, pred)}
+        wrong = fault.plant(pred)
+        kinds = {finding.kind for finding in check_tables(truth, wrong)}
+        found += fault.kind in kinds
+        beside += fault.kind in {finding.kind for finding in check_window(truth, wrong)}
+        others += bool(kinds - before - {fault.kind} - NO_FAULT)
+    return Planted(fault.kind, fault.size, len(pairs), found, beside, others)
+
+
+def _alarms_in_folder(folder: Path) -> list[tuple[str, list[str]]]:
+    """The faults named in each result of a folder as it is."""
+    truth, said = fm.read(folder / "gt.csv"), []
+    for path in sorted(folder.glob("[pt]*.csv")):
+        if path.name.startswith("tubulins"):
+            continue  # the original of the truth
+        pred = fm.read(path)
+        if folder.name.startswith("epfl2016"):
+            # These results are for the first 64 frames, and the movie has a lateral offset of its own.
+            known = {"shift"}
+            true = truth.select(truth.frame <= 64)
+        else:
+            known, true = set(), truth
+        kinds: list[str] = [f.kind for look in (check_tables, check_window) for f in look(true, pred)]
+        said.append((f"{folder.name}/{path.name}", [kind for kind in kinds if kind not in NO_FAULT | known]))
+    return said
+
+
+def simulated(seed: int, *, deep: bool = False) -> tuple[fm.Localizations, fm.Localizations]:
+    """Molecules of a simulated structure, and detections of them of random density, recall, precision and noise."""
+    rng = np.random.default_rng([seed, 17])
+    name = str(rng.choice(["MT1.N1.LD", "MT2.N1.HD", "ER1.N3.LD", "ER2.N3.HD"]))
+    truth = molecules(named(name).with_frames(int(rng.integers(20, 150))), seed)
+    kept = rng.random(len(truth)) < rng.uniform(0.1, 1.0)
+    kept[: min(5, len(kept))] = True
+    count, extra = int(kept.sum()), int(rng.uniform(0, 0.5) * kept.sum())
+    error = rng.uniform(5, 60)
+    assert truth.z is not None
+    pred = fm.Localizations(
+        frame=np.r_[truth.frame[kept], rng.choice(truth.frame, extra)],
+        x=np.r_[truth.x[kept] + rng.normal(0, error, count), rng.uniform(0, 6400, extra)],
+        y=np.r_[truth.y[kept] + rng.normal(0, error, count), rng.uniform(0, 6400, extra)],
+        z=np.r_[truth.z[kept] + rng.normal(0, 2 * error, count), rng.uniform(-500, 500, extra)] if deep else None,
+    )
+    return truth, pred
+
+
+def _alarm_in_simulation(seed: int) -> list[str]:
+    truth, pred = simulated(seed)
+    kinds: list[str] = [f.kind for look in (check_tables, check_window) for f in look(truth, pred)]
+    return [kind for kind in kinds if kind not in NO_FAULT]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""Faults planted in results that are right, each at several sizes: what `check` must find."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+import flatmetric as fm
+
+Plant = Callable[[fm.Localizations], fm.Localizations]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A kind of finding, its size in words, and how it is planted."""
+
+    kind: str
+    size: str
+    plant: Plant
+
+
+def _turned(table: fm.Localizations, degrees: float) -> fm.Localizations:
+    cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    centre = [(axis.min() + axis.max()) / 2 for axis in (table.x, table.y)]
+    x, y = table.x - centre[0], table.y - centre[1]
+    return dataclasses.replace(table, x=centre[0] + cos * x - sin * y, y=centre[1] + sin * x + cos * y)
+
+
+def _quarter_turned(table: fm.Localizations, part: float) -> fm.Localizations:
+    return _turned(_some(table, part), 90.0)
+
+
+def _shuffled(table: fm.Localizations, part: float) -> fm.Localizations:
+    rng = np.random.default_rng(1)
+    frame, some = table.frame.copy(), rng.random(len(table)) < part
+    frame[some] = rng.permutation(frame[some])
+    return dataclasses.replace(table, frame=frame)
+
+
+def _drifted(table: fm.Localizations, length: float) -> fm.Localizations:
+    time = (table.frame - table.frame.min()) / max(1, int(np.ptp(table.frame)))
+    return dataclasses.replace(table, x=table.x + 0.8 * length * time, y=table.y - 0.6 * length * time)
+
+
+def _some(table: fm.Localizations, part: float) -> fm.Localizations:
+    return table.select(np.arange(len(table)) % round(1 / part) == 0)
+
+
+def _mirrored(table: fm.Localizations, part: float) -> fm.Localizations:
+    size = max(table.x.max(), table.y.max())
+    kept = _some(table, part)
+    return dataclasses.replace(kept, y=size - kept.y)
+
+
+def _swapped(table: fm.Localizations, part: float) -> fm.Localizations:
+    kept = _some(table, part)
+    return dataclasses.replace(kept, x=kept.y, y=kept.x)
+
+
+def _scaled(table: fm.Localizations, factor: float) -> fm.Localizations:
+    return dataclasses.replace(table, x=table.x * factor, y=table.y * factor)
+
+
+def _moved(table: fm.Localizations, length: float) -> fm.Localizations:
+    return dataclasses.replace(table, x=table.x + 0.8 * length, y=table.y - 0.6 * length)
+
+
+def _repeated(table: fm.Localizations, part: float) -> fm.Localizations:
+    rows = np.arange(len(table))
+    return table.select(np.sort(np.r_[rows, rows[:: max(1, round(1 / part))]]))
+
+
+def _cut(table: fm.Localizations, part: float) -> fm.Localizations:
+    last = table.frame.min() + (1 - part) * np.ptp(table.frame)
+    return table.select(table.frame <= last)
+
+
+def _frameless(table: fm.Localizations, part: float) -> fm.Localizations:
+    kept = _some(table, part)
+    return dataclasses.replace(kept, frame=np.ones(len(kept), dtype=np.int64))
+
+
+def _upside_down(table: fm.Localizations, part: float) -> fm.Localizations:
+    kept = _some(table, part)
+    assert kept.z is not None
+    return dataclasses.replace(kept, z=-kept.z)
+
+
+def _later(table: fm.Localizations, frames: float) -> fm.Localizations:
+    return dataclasses.replace(table, frame=table.frame + int(frames))
+
+
+def _faults(
+    kind: str, plant: Callable[[fm.Localizations, float], fm.Localizations], sizes: dict[str, float]
+) -> list[Fault]:
+    return [Fault(kind, name, lambda table, size=size: plant(table, size)) for name, size in sizes.items()]  # type: ignore[misc]
+
+
+def _percent(words: str, *parts: float) -> dict[str, float]:
+    return {f"{100 * part:g} % {words}": part for part in parts}
+
+
+FAULTS: list[Fault] = [
+    *_faults("no_frames", _frameless, _percent("of the rows", 0.1, 0.25, 0.5, 1.0)),
+    *_faults("frame_offset", _later, {f"{k:+d}": k for k in (1, -1, 2, -37, 1000)}),
+    *_faults("shuffled_frames", _shuffled, _percent("of the rows", 0.5, 0.75, 0.9, 1.0)),
+    *_faults("swapped_axes", _swapped, _percent("of the rows", 0.05, 0.1, 0.25, 1.0)),
+    *_faults("flipped_axis", _mirrored, _percent("of the rows", 0.05, 0.1, 0.25, 1.0)),
+    *_faults(
+        "rotated_axes",
+        lambda table, part: _turned(_some(table, part), 90),
+        _percent("of the rows", 0.05, 0.1, 0.25, 1.0),
+    ),
+    *_faults("unit", _scaled, {"um": 1e-3, "m": 1e-9, "pixels of 100 nm": 0.01, "pixels of 160 nm": 1 / 160}),
+    *_faults("scale", _scaled, {"0.5 %": 1.005, "1 %": 1.01, "3 %": 1.03, "-5 %": 0.95, "10 %": 1.1}),
+    *_faults("rotation", _turned, {f"{k:g} degrees": k for k in (0.25, 0.5, 1.0, 3.0, -10.0)}),
+    *_faults("drift", _drifted, {f"{k:g} nm": k for k in (15.0, 30.0, 60.0, 120.0, 300.0)}),
+    *_faults("shift", _moved, {f"{k:g} nm": k for k in (10.0, 15.0, 30.0, 100.0, 700.0)}),
+    *_faults("duplicates", _repeated, _percent("of the rows", 0.002, 0.01, 0.05, 1.0)),
+    *_faults("truncated", _cut, _percent("of the frames", 0.02, 0.1, 0.5, 0.9)),
+]
+DEEP: list[Fault] = _faults("z_sign", _upside_down, _percent("of the rows", 0.05, 0.1, 0.25, 1.0))
+"""For results in 3D."""
