@@ -125,7 +125,7 @@ def test_readme_shows_the_table_of_the_last_benchmark() -> None:
     assert table.strip() in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/report.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/report.md", "docs/checking.md", "docs/python.md"])
 def test_examples_of_the_documentation_run(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     failures, tests = doctest.testfile(str(ROOT / page), module_relative=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 import os
 import signal
@@ -16,10 +17,12 @@ import pytest
 from scipy import stats
 
 import flatmetric as fm
+from flatmetric.formats.write import write
 from flatmetric.metrics.table import LEADERBOARD
+from flatmetric.statistics.comparison import Pair
 from flatmetric.statistics.entries import entry_of
-from flatmetric.statistics.ranking import correlations, rank
-from tests.scenes import draw, run, wait_until
+from flatmetric.statistics.ranking import correlations, letters, rank
+from tests.scenes import REAL_DATA, draw, run, wait_until
 
 PROGRAMS = {"good": (0.95, 10.0), "fair": (0.8, 30.0), "poor": (0.5, 60.0)}
 
@@ -146,3 +149,101 @@ def test_wrong_options_stop_before_the_work(folder: Path, arguments: tuple[str, 
     out = run("leaderboard", folder, *arguments)
     assert out.returncode == 2 and out.stderr.count("\n") == 1 and sentence in out.stderr
     assert not (folder / "leaderboard").exists()
+
+
+REAL = REAL_DATA / "gt-and-results"
+SETS = ["nairr-2DGauss_LD", "nairr-2DAiry_HD", "nairr-2DAiry_MD", "nairr-3DAS_MD", "storm-analysis-test"]
+SETS += ["storm-analysis-test_300x200"]
+
+
+def faults_of(truth: fm.Localizations, pred: fm.Localizations) -> dict[str, tuple[fm.Localizations, str]]:
+    """Wrong results by name, and the words that must be said of them."""
+    change, rows = dataclasses.replace, np.arange(len(pred))
+    swapped = change(pred, x=pred.y, y=pred.x)
+    size = max(float(truth.x.max()), float(truth.y.max()))
+    cut = pred.select(pred.frame <= (int(truth.frame.max()) + 1) // 2)
+    return {
+        "wrong-px": (change(pred, x=pred.x / 100, y=pred.y / 100), "they are not in nm"),
+        "wrong-mirrored": (change(pred, y=size - pred.y), "y is mirrored"),
+        "wrong-axes": (swapped, "x and y are exchanged"),
+        "wrong-frames": (change(pred, frame=pred.frame + 1000), "frames are off by +1000"),
+        "wrong-base": (change(pred, frame=pred.frame + 1), "frames are off by +1 "),
+        "wrong-place": (change(pred, x=pred.x + 130.0, y=pred.y - 60.0), "everything is shifted"),
+        "wrong-scale": (change(pred, x=pred.x * 1.04, y=pred.y * 1.04), "times the true ones (+4"),
+        "doubled": (pred.select(np.repeat(rows, 2)), "rows repeat another"),
+        "incomplete": (cut, "the result ends at frame"),
+        "copied": (pred, "a copy of picasso-gausslq"),
+    }
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="the real data sets are not beside this checkout")
+def test_of_sixty_submissions_the_twenty_wrong_ones_are_suspect_and_no_other(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    expected: dict[tuple[str, str], str] = {}
+    for at, name in enumerate(SETS):
+        (tmp_path / name / "results").mkdir(parents=True)
+        (tmp_path / name / "truth.csv").symlink_to(REAL / name / "gt.csv")
+        truth, pred = fm.read(REAL / name / "gt.csv"), fm.read(REAL / name / "picasso-gausslq.csv")
+        right = {path.stem: fm.read(path) for path in sorted(REAL.joinpath(name).glob("[pt]*.csv"))}
+        other = right["trackpy"]
+        for number in range(3 + (at < 4)):
+            kept = other.select(rng.random(len(other)) < rng.uniform(0.7, 0.95))
+            jitter = rng.normal(0, 8, (2, len(kept)))
+            right[f"variant-{number}"] = dataclasses.replace(kept, x=kept.x + jitter[0], y=kept.y + jitter[1])
+        planted = list(faults_of(truth, pred).items())
+        for fault, (table, said) in planted[:5] if at % 3 == 0 else planted[5:] if at % 3 == 1 else []:
+            right[fault] = table
+            expected[name, fault] = said
+        for program, table in right.items():
+            write(table, tmp_path / name / "results" / f"{program}.csv", "thunderstorm")
+    assert len(expected) == 20 and len(list(tmp_path.glob("*/results/*"))) == 60
+    (tmp_path / SETS[0] / "results" / ".DS_Store").write_text("hidden")
+    (tmp_path / SETS[0] / "results" / "notes.md").write_text("side")
+    (tmp_path / "pictures").mkdir()
+    out = run("leaderboard", tmp_path, "--dim", "2")
+    assert out.returncode == 0, out.stderr
+    rows = [row for row in read_board(tmp_path)["rows"] if row["dataset"] != "overall"]
+    suspect = {(row["dataset"], row["program"]): row["suspect"] for row in rows if row["suspect"]}
+    copied = {(name, "picasso-gausslq") for name, fault in expected if fault == "copied"}
+    assert set(suspect) == set(expected) | copied
+    for place, said in expected.items():
+        assert said in suspect[place], (place, suspect[place])
+    for said in (
+        ".DS_Store: a hidden file",
+        "notes.md: belongs to another file",
+        "pictures: has no truth.* and no results",
+    ):
+        assert said in out.stdout
+
+
+def test_letters_places_and_latex(folder: Path) -> None:
+    board = fm.leaderboard(folder, latex=folder / "ranks.tex")
+    text = (folder / "ranks.tex").read_text()
+    assert text.count(r"\begin{tabular}") == 3 and r"1 & good$^{a}$ & " in text
+    for places in board.ranking.datasets.values():
+        assert [s.place for s in places] == [1, 2, 3]
+        told = {frozenset((p.a, p.b)): p.told for p in board.ranking.pairs["one"]}
+        assert all(told.values()) and [s.letters for s in places] == ["a", "b", "c"]
+    rows = read_board(folder)["rows"]
+    assert [row["dataset"] for row in rows[:3]] == ["overall"] * 3 and rows[0]["mean_rank"] == "1.0"
+    assert board.to_pandas()["program"].tolist() == [row["program"] for row in rows]
+
+
+def test_letters_of_a_chain() -> None:
+    def pair(a: str, b: str, told: bool) -> Pair:
+        return Pair(a, b, -1.0, None, 0.5, 0.5, 0.5, False, None, told)
+
+    # a and b, b and c can't be told apart, a and c can: b shares a letter with both.
+    chain = [pair("a", "b", False), pair("b", "c", False), pair("a", "c", True)]
+    assert letters(["a", "b", "c"], chain) == {"a": "a", "b": "ab", "c": "b"}
+    assert letters(["a", "b", "c"], [pair(p.a, p.b, False) for p in chain]) == dict.fromkeys("abc", "a")
+
+
+def test_a_stop_says_that_it_goes_on_from_here(folder: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "flatmetric", "leaderboard", str(folder)], stderr=subprocess.PIPE, text=True
+    )
+    wait_until(lambda: (folder / "leaderboard" / "store").is_dir(), "it has begun")
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 0 or "run the same command again to go on from here" in said

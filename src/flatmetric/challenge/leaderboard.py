@@ -62,6 +62,11 @@ class Leaderboard(Shown):
     settings: dict[str, Any]
     ignored: dict[str, str] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        programs = {entry.program for entry in self.entries}
+        ranked = f"{len(programs)} programs on {len(self.ranking.datasets)} data sets"
+        return f"Leaderboard({ranked}, {len(self.suspect)} results suspect, {len(self.failures)} not scored)"
+
     @property
     def suspect(self) -> dict[tuple[str, str], list[str]]:
         """What looks wrong with results, by data set and program; only those with which something does."""

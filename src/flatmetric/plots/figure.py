@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 
-from matplotlib.figure import Figure
+import matplotlib.figure
 
 _DPI = 110
 
 
-class ShownFigure(Figure):
+class Figure(matplotlib.figure.Figure):
     """A matplotlib figure that belongs to no window and is its own picture in a notebook."""
 
     def _repr_png_(self) -> bytes:

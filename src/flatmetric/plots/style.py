@@ -71,9 +71,9 @@ def new_figure(width: float, height: float) -> Figure:
     >>> new_figure(4, 3).get_size_inches().tolist()
     [4.0, 3.0]
     """
-    from flatmetric.plots.figure import ShownFigure
+    from flatmetric.plots import figure
 
-    return ShownFigure(figsize=(width, height), layout="constrained")
+    return figure.Figure(figsize=(width, height), layout="constrained")
 
 
 def literal(text: str) -> str:

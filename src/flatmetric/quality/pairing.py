@@ -48,11 +48,12 @@ def pairs_in_frames(
     n, m = end_t - begin_t, end_p - begin_p
     total, step, looked = int((n * m).sum()), 1, None
     if total > most:
-        count = min(len(frames), max(_FEWEST_FRAMES, int(len(frames) * most / total)))
-        kept = np.unique(np.linspace(0, len(frames) - 1, count).astype(np.int64))
+        # By powers of two and by the result alone, so that the same rows are chosen for every offset.
+        skip = _power_of_two(min(total / most, len(frames) / _FEWEST_FRAMES))
+        kept = np.flatnonzero(np.searchsorted(np.unique(frames_p), frames) % skip == 0)
         begin_t, begin_p, n, m = begin_t[kept], begin_p[kept], n[kept], m[kept]
         # Few frames with many rows are thinned out, so that the pairs come from all of them.
-        step = max(1, -(-int((n * m).sum()) // most))
+        step = _power_of_two(float((n * m).sum()) / most)
         m = -(-m // step)
     counts = n * m
     frame = np.repeat(np.arange(len(counts)), counts)
@@ -62,6 +63,11 @@ def pairs_in_frames(
         looked = np.zeros(len(frames_p), dtype=bool)
         looked[rows] = True
     return truth.rows[begin_t[frame] + within // m[frame]], rows, looked
+
+
+def _power_of_two(size: float) -> int:
+    """The power of two nearest to a size above 1; 1 below it."""
+    return 1 << max(0, round(math.log2(max(size, 1.0))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,11 @@ class Comparison(Shown):
     block: int
     blocks: int
 
+    def __repr__(self) -> str:
+        values = [score.flat_metric.value or 0.0 for score in self.scores]
+        shown = ", ".join(f"{name} {value:.4g} nm" for name, value in zip(self.names, values, strict=True))
+        return f"Comparison({shown}, best first)"
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values: the JSON of `flatmetric compare`."""
         entries = []

@@ -1,0 +1,40 @@
+"""The snippets of the documentation, run in a notebook: results show themselves, figures are pictures."""
+
+from __future__ import annotations
+
+import doctest
+from pathlib import Path
+
+import nbclient
+import nbformat
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = ["README.md", "docs/report.md", "docs/checking.md", "docs/python.md"]
+# What a snippet prints tells what a notebook must show instead.
+SHOWN = {
+    "<Figure ": "image/png",
+    "Score(": "text/html",
+    "Comparison(": "text/html",
+    "Leaderboard(": "text/html",
+    "<Localizations": "text/html",
+    "<Findings": "text/html",
+}
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_snippets_show_their_pictures(page: str) -> None:
+    examples = doctest.DocTestParser().get_examples((ROOT / page).read_text(encoding="utf-8"))
+    cells = [nbformat.v4.new_code_cell(example.source) for example in examples]  # type: ignore[no-untyped-call]
+    notebook = nbformat.v4.new_notebook(cells=cells)  # type: ignore[no-untyped-call]
+    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(ROOT)}}).execute()
+    looked = 0
+    for example, cell in zip(examples, notebook.cells, strict=True):
+        for start, kind in SHOWN.items():
+            if example.want.startswith(start):
+                shown = [output["data"] for output in cell["outputs"] if output["output_type"] == "execute_result"]
+                assert shown and kind in shown[0], example.source
+                looked += 1
+    assert looked > 0, "no snippet of this page shows anything"
