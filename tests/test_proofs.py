@@ -6,8 +6,10 @@ import json
 
 import pytest
 
-from proofs import movies
+from flatmetric.quality.checking import check_tables, check_window
+from proofs import detection, movies
 from proofs.__main__ import BEGINS, ENDS, PAGE, RESULTS, Row, tables
+from proofs.faults import DEEP, FAULTS
 
 # What looks wrong with made-up tables is not what is tested here.
 pytestmark = pytest.mark.filterwarnings("ignore::flatmetric.FindingWarning")
@@ -24,6 +26,28 @@ def test_everything_that_is_owed_was_tried() -> None:
     tried = {row.what for row in ROWS}
     assert tried >= {scenario.title for scenario in (movies.SCENARIOS | movies.MARATHON).values()}
     assert {row.table for row in ROWS} >= {"Coverage", "New structures", "Equal programs told apart", "Ranks", "Power"}
+
+
+def test_the_page_of_the_check_shows_what_was_found() -> None:
+    content = json.loads(detection.RESULTS.read_text(encoding="utf-8"))
+    planted = [detection.Planted(**row) for row in content["planted"]]
+    clean = [detection.Clean(**row) for row in content["clean"]]
+    text = detection.PAGE.read_text(encoding="utf-8")
+    between = text[text.index(detection.BEGINS) + len(detection.BEGINS) : text.index(detection.ENDS)]
+    assert between.strip() == detection.tables(planted, clean)
+    assert {(row.kind, row.size) for row in planted} == {(fault.kind, fault.size) for fault in (*FAULTS, *DEEP)}
+    assert [row.alarms for row in clean] == [0, 0] and clean[1].results == 500
+    kinds: dict[str, list[int]] = {}
+    for row in planted:
+        kinds.setdefault(row.kind, []).append(row.results - row.found)
+    assert all(min(missed) == 0 and len(missed) >= 4 for missed in kinds.values()), "every kind is found at some size"
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_alarm_on_a_right_result(seed: int) -> None:
+    truth, pred = detection.simulated(1000 + seed)  # none of those behind the table
+    kinds = {finding.kind for finding in check_tables(truth, pred)} | {f.kind for f in check_window(truth, pred)}
+    assert not kinds - detection.NO_FAULT
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.what)
