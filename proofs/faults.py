@@ -16,11 +16,12 @@ Plant = Callable[[fm.Localizations], fm.Localizations]
 
 @dataclass(frozen=True)
 class Fault:
-    """A kind of finding, its size in words, and how it is planted."""
+    """A kind of finding, its size in words, how it is planted, and in which files: those whose path begins so."""
 
     kind: str
     size: str
     plant: Plant
+    files: str = ""
 
 
 def _turned(table: fm.Localizations, degrees: float) -> fm.Localizations:
@@ -90,14 +91,27 @@ def _upside_down(table: fm.Localizations, part: float) -> fm.Localizations:
     return dataclasses.replace(kept, z=-kept.z)
 
 
+def _blind(table: fm.Localizations, width: float) -> fm.Localizations:
+    edges = [np.minimum(axis, axis.max() - axis) for axis in (table.x, table.y)]
+    return table.select(np.minimum(*edges) > width)
+
+
+def _of_another_movie(table: fm.Localizations, part: float) -> fm.Localizations:
+    kept = _some(table, part)
+    return dataclasses.replace(kept, frame=200_000 - 7 * kept.frame)
+
+
 def _later(table: fm.Localizations, frames: float) -> fm.Localizations:
     return dataclasses.replace(table, frame=table.frame + int(frames))
 
 
 def _faults(
-    kind: str, plant: Callable[[fm.Localizations, float], fm.Localizations], sizes: dict[str, float]
+    kind: str,
+    plant: Callable[[fm.Localizations, float], fm.Localizations],
+    sizes: dict[str, float],
+    files: str = "",
 ) -> list[Fault]:
-    return [Fault(kind, name, lambda table, size=size: plant(table, size)) for name, size in sizes.items()]  # type: ignore[misc]
+    return [Fault(kind, name, lambda table, size=size: plant(table, size), files) for name, size in sizes.items()]  # type: ignore[misc]
 
 
 def _percent(words: str, *parts: float) -> dict[str, float]:
@@ -107,6 +121,7 @@ def _percent(words: str, *parts: float) -> dict[str, float]:
 FAULTS: list[Fault] = [
     *_faults("no_frames", _frameless, _percent("of the rows", 0.1, 0.25, 0.5, 1.0)),
     *_faults("frame_offset", _later, {f"{k:+d}": k for k in (1, -1, 2, -37, 1000)}),
+    *_faults("no_overlap", _of_another_movie, _percent("of the rows", 0.05, 0.1, 0.25, 1.0)),
     *_faults("shuffled_frames", _shuffled, _percent("of the rows", 0.5, 0.75, 0.9, 1.0)),
     *_faults("swapped_axes", _swapped, _percent("of the rows", 0.05, 0.1, 0.25, 1.0)),
     *_faults("flipped_axis", _mirrored, _percent("of the rows", 0.05, 0.1, 0.25, 1.0)),
@@ -122,6 +137,7 @@ FAULTS: list[Fault] = [
     *_faults("shift", _moved, {f"{k:g} nm": k for k in (10.0, 15.0, 30.0, 100.0, 700.0)}),
     *_faults("duplicates", _repeated, _percent("of the rows", 0.002, 0.01, 0.05, 1.0)),
     *_faults("truncated", _cut, _percent("of the frames", 0.02, 0.1, 0.5, 0.9)),
+    *_faults("blind_border", _blind, {f"{k:g} nm": k for k in (100.0, 200.0, 400.0, 600.0)}, "nairr"),
 ]
 DEEP: list[Fault] = _faults("z_sign", _upside_down, _percent("of the rows", 0.05, 0.1, 0.25, 1.0))
 """For results in 3D."""

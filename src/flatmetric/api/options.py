@@ -183,7 +183,7 @@ class FieldOfView(TypedDict, total=False):
     fov: Annotated[float | Sequence[float] | None, _FOV]
 
 
-class Limits(FieldOfView, total=False):
+class Limits(TypedDict, total=False):
     """Which rules apply, and which part of the field and of the movie counts."""
 
     protocol: Annotated[
@@ -196,6 +196,7 @@ class Limits(FieldOfView, total=False):
     dim: Annotated[
         int | None, _rule("Score in 2 or 3 dimensions; default 3 where both files have depths.", metavar="N")
     ]
+    fov: Annotated[float | Sequence[float] | None, _FOV]
     border: Annotated[
         float | None,
         _rule("Width of the border that is left out on every side, nm; needs the size of the field.", metavar="NM"),

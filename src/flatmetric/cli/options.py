@@ -131,7 +131,7 @@ def _click_options(group: type, defaults: dict[str, Any]) -> list[click.Paramete
             required=default is REQUIRED,
             metavar=None if kind is bool else declared.metavar,
             help=_said(declared, kind),
-            show_default=default not in (None, False, True, (), REQUIRED),
+            show_default=not isinstance(default, bool) and default not in (None, (), REQUIRED),
             **more,
         )
         made.section = declared.section  # type: ignore[attr-defined]

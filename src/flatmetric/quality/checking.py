@@ -115,6 +115,7 @@ def _look(case: Case, protocol: Protocol) -> tuple[list[Finding], Case]:
     if alone is not None:
         return [alone], case
     found: list[Finding] = []
+    given = case
     for make, most in ((_gross, _MOST_GROSS), (_fine, _MOST_FINE), (_shift, 1), (_depth, 1), (_repeats, 1)):
         for _ in range(most):
             step = make(case)
@@ -124,7 +125,7 @@ def _look(case: Case, protocol: Protocol) -> tuple[list[Finding], Case]:
             case = step[1]
     unrelated = frames.no_overlap(case) or (frames.shuffled(case) if case.explained < _EXPLAINED else None)
     if unrelated is not None:
-        return [unrelated], case
+        return [frames.no_overlap(given) or unrelated], case
     if case.pile.sigmas < SIGNIFICANT:
         return found, case
     border = content.blind_border(case) if protocol.border is None else None
