@@ -39,8 +39,8 @@ FILES = (
 MORE = ("nairr-2DAiry_HD/picasso-gaussmle", "nairr-3DAS_LD/picasso-gausslq")
 """For faults that only some of the files can have: molecules reach the edge of the field in these data sets alone."""
 SIMULATED = 500
-NO_FAULT = frozenset({"blind_border"})
-"""Limits of a program, which a right result may have."""
+NO_FAULT = frozenset({"blind_border", "worse_than_nothing"})
+"""Limits of a program, which a right file may have."""
 
 
 @dataclass(frozen=True)

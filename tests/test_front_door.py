@@ -177,7 +177,7 @@ def test_only_public_names_are_listed() -> None:
 POINT: dict[str, Any] = {"frame": [1], "x": [1.0], "y": [1.0]}
 WRONG: dict[str, tuple[Any, str]] = {
     "no file": (lambda: fm.score("none.csv", DOG), "none.csv: there is no such file"),
-    "a number": (lambda: fm.score(TRUTH, 3), "pred: a int is not a table"),
+    "a number": (lambda: fm.score(TRUTH, 3), "pred: a int is no table; give a file"),
     "no column": (lambda: fm.check(TRUTH, {"x": [1.0]}), "pred: the table has no column 'frame'"),
     "no rows": (lambda: fm.check({"frame": [], "x": [], "y": []}, DOG), "the truth has no row"),
     "one result": (lambda: fm.compare(TRUTH, {"a": DOG}), "one result can't be compared"),
@@ -203,6 +203,11 @@ WRONG: dict[str, tuple[Any, str]] = {
     "nothing to hold it against": (lambda: fm.validate(DOG, against=DOG), "is no simulation.json or protocol.toml"),
     "no suffix": (lambda: fm.convert(DOG, "out.xyz"), "its suffix does not say which format to write"),
     "no target": (lambda: fm.convert(DOG, 3), "target is 3; give a path"),  # type: ignore[arg-type]
+    "a level in words": (lambda: fm.score(TRUTH, DOG, ci="95"), "ci is '95'; give a number"),  # type: ignore[arg-type]
+    "threads in words": (lambda: fm.score(TRUTH, DOG, threads="a"), "threads is 'a'"),  # type: ignore[arg-type]
+    "its own input": (lambda: fm.convert(DOG, DOG, to="thunderstorm"), "is the input; give another name"),
+    "a table to read": (lambda: fm.read(POINT), "path is a dict; give a file"),  # type: ignore[arg-type]
+    "a table to validate": (lambda: fm.validate(POINT), "files is a dict; give a path"),  # type: ignore[arg-type]
     "a wobble of nothing": (lambda: fm.score(TRUTH, DOG, wobble=3), "wobble is 3; give a CSV file"),
 }
 
@@ -251,10 +256,11 @@ def test_a_proper_submission(tmp_path: Path) -> None:
         assert not bad.ok and any(said in problem for problem in bad.problems), (name, bad)
     (tmp_path / "broken.csv").write_text("frame,x,y\n1,2\n")
     (tmp_path / "gaps.csv").write_text("frame,x,y\n1,2,3\n1,nan,3\n")
-    out = run("validate", result, tmp_path / "broken.csv", tmp_path / "gaps.csv", tmp_path / "none.csv")
+    out = run("validate", result, tmp_path / "broken.csv", tmp_path / "gaps.csv")
     assert out.returncode == 1 and out.stderr == ""
     assert "row 2, has 2 cells" in out.stdout and "'nan', not a finite number" in out.stdout
-    assert "none.csv: please correct and send again" in out.stdout and "Traceback" not in out.stdout
+    assert "broken.csv: please correct and send again" in out.stdout and "Traceback" not in out.stdout
+    assert run("validate", tmp_path / "none.csv").returncode == 2
     out = run("validate", result, tmp_path / "gaps.csv", "--skip-bad-rows", "--json", "-")
     content = json.loads(out.stdout)
     assert [one["ok"] for one in content["files"]] == [True, False] and not content["ok"]

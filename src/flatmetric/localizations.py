@@ -32,10 +32,10 @@ MAY_HAVE_GAPS = ("sigma", "uncertainty", "background")
 class Provenance:
     """Where a table came from and what was done to it.
 
-    `unit`, `frame_base`, `pixel_size` (nm) and `shift` (nm) are what was used to read it, `fov` (nm) is the field of
-    view where the file states it. `conversions` lists in order the steps that turned the file's numbers into nm and
-    frames from 1, `assumptions` what the file did not say, `dropped` counts rows left out, by reason, and `warnings`
-    lists what looks wrong.
+    `unit`, `frame_base`, `pixel_size` (nm), `shift` (nm) and `swap_xy` are what was used to read it, `fov` (nm) is the
+    field of view where the file states it. `conversions` lists in order the steps that turned the file's numbers into
+    nm and frames from 1, `assumptions` what the file did not say, `dropped` counts rows left out, by reason, and
+    `warnings` lists what looks wrong.
 
     Examples
     --------
@@ -51,6 +51,7 @@ class Provenance:
     frame_base: int | None = None
     pixel_size: tuple[float, float] | None = None
     shift: tuple[float, float, float] | None = None
+    swap_xy: bool = False
     fov: tuple[float, float] | None = None
     conversions: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
@@ -264,7 +265,7 @@ def _column_names(table: Any) -> list[str]:
     if isinstance(table, Mapping):
         return list(table)
     raise InputError(
-        f"a {type(table).__name__} is not a table; give a pandas, polars or Arrow table or a dict of arrays"
+        f"a {type(table).__name__} is no table; give a file, a pandas, polars or Arrow table, or a dict of arrays"
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import flatmetric as fm
@@ -18,16 +19,21 @@ from tests.scenes import REAL_DATA, world
 DATA = REAL_DATA / "gt-and-results"
 
 
+def faults(truth: Any, pred: Any) -> list[fm.Finding]:
+    """What is wrong with the file; that a result is worse than nothing may be the program's."""
+    return [finding for look in (check_tables, check_window) for finding in look(truth, pred) if finding.is_fault]
+
+
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("recall", [0.1, 0.5, 0.95])
 def test_silent_on_a_right_result(seed: int, recall: float) -> None:
     truth, pred = world(seed, recall=recall, false=600)
-    assert check_tables(truth, pred) == []
+    assert faults(truth, pred) == []
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_silent_on_noise(seed: int) -> None:
-    assert check_tables(world(seed)[0], world(seed + 100)[1]) == []
+    assert faults(world(seed)[0], world(seed + 100)[1]) == []
 
 
 def before_and_after(finding: fm.Finding) -> tuple[float, float]:
@@ -178,7 +184,7 @@ def test_no_false_alarm_on_real_data() -> None:
                     assert findings[0].estimate["y"] == pytest.approx(-38, abs=6)
             else:
                 # Programs that need a whole box of pixels around a spot are blind at the edge; nothing else is found.
-                assert not set(kinds) - {"blind_border"}, (folder.name, file.name)
+                assert not set(kinds) - {"blind_border", "worse_than_nothing"}, (folder.name, file.name)
 
 
 @pytest.mark.parametrize("offset", [-1, 1])
@@ -190,3 +196,109 @@ def test_an_offset_by_one_frame_is_seen_though_molecules_stay_on(offset: int) ->
     for table in (pred, lossy):
         finding = check_tables(truth, dataclasses.replace(table, frame=table.frame + offset))[0]
         assert finding.kind == "frame_offset" and finding.estimate == offset
+
+
+def table(frame: Any, x: Any, y: Any) -> fm.Localizations:
+    return fm.Localizations(frame=frame, x=x, y=y)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_many_false_detections_are_no_shuffled_frames(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    which, frame = rng.integers(0, 200, 2000), rng.integers(1, 1001, 2000)
+    x, y = rng.uniform(0, 6400, (2, 200))[:, which]
+    kept = rng.random(2000) < 0.5
+    extra = 12 * int(kept.sum())
+    right = rng.normal(0, 10, (2, int(kept.sum()))) + np.array([x[kept], y[kept]])
+    false = rng.uniform(0, 6400, (2, extra))
+    pred = table(np.r_[frame[kept], rng.integers(1, 1001, extra)], *np.concatenate((right, false), axis=1))
+    assert faults(table(frame, x, y), pred) == []
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_few_molecules_that_stay_on_with_errors_of_their_own_are_no_shift(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    place, error = rng.uniform(0, 6400, (2, 15)), rng.normal(0, 30, (2, 15))
+    frame, which = np.repeat(np.arange(1, 101), 15), np.tile(np.arange(15), 100)
+    found = (place + error)[:, which] + rng.normal(0, 10, (2, len(which)))
+    assert faults(table(frame, *place[:, which]), table(frame, *found)) == []
+
+
+def test_positions_in_whole_pixels_are_no_duplicates() -> None:
+    rng = np.random.default_rng(0)
+    frame, (x, y) = rng.integers(1, 41, 2000), rng.uniform(0, 2000, (2, 2000))
+    assert faults(table(frame, x, y), table(frame, x // 100 * 100 + 50, y // 100 * 100 + 50)) == []
+
+
+def test_a_last_molecule_that_was_missed_is_no_early_end() -> None:
+    rng = np.random.default_rng(0)
+    frame = np.r_[rng.integers(1, 1001, 1000), np.arange(1001, 1041)]
+    x, y = np.concatenate((rng.uniform(0, 6400, (2, 1000)), np.full((2, 40), 6395.0)), axis=1)
+    truth = table(frame, x, y)
+    assert faults(truth, truth.select((rng.random(1040) < 0.6) & (frame <= 1000))) == []
+
+
+@pytest.mark.parametrize("far", [1e8, 1e12, 1e18])
+def test_a_stray_row_is_no_problem(far: float) -> None:
+    truth, pred = world()
+    stray = dataclasses.replace(pred, x=np.r_[pred.x[:-1], far])
+    assert faults(truth, stray) == []
+    huge = [dataclasses.replace(one, x=one.x * far, y=one.y * far) for one in (truth, pred)]
+    assert faults(*huge) == []
+
+
+READ = [
+    ({"unit": "px", "pixel_size": 100.0}, 1000.0, {"unit": "um"}),
+    ({"unit": "px", "pixel_size": 16.0}, 160.0, {"unit": "px", "pixel_size": 160.0}),
+    ({"swap_xy": True}, 1.0, {}),
+    ({"shift": (80.0, 0.0)}, 1.0, {"shift": (0.0, 0.0)}),
+]
+
+
+@pytest.mark.parametrize(("read", "size", "options"), READ)
+def test_a_fix_fits_how_the_file_was_read(
+    read: dict[str, Any], size: float, options: dict[str, Any], tmp_path: Path
+) -> None:
+    truth, pred = world(recall=0.9)
+    path = tmp_path / "mine.csv"
+    pd.DataFrame({"frame": pred.frame, "x": pred.x / size, "y": pred.y / size}).to_csv(path, index=False)
+    right = fm.score(truth, fm.read(path, unit="px", pixel_size=size), check=False).flat_metric.value
+    assert right is not None
+    (finding,) = check_tables(truth, fm.read(path, **read))
+    given = dict(finding.options)
+    assert {name: pytest.approx(value, abs=2) if name == "shift" else value for name, value in options.items()} == given
+    if given:
+        fixed = fm.score(truth, path, dim=2, **given)
+        assert fixed.flat_metric.value == pytest.approx(right, abs=1) and fixed.findings == []
+
+
+@pytest.mark.parametrize("length", [1e-3, 1e-2])
+def test_another_unit_and_another_origin_at_once(length: float) -> None:
+    truth, pred = world(recall=0.9)
+    wrong = dataclasses.replace(pred, x=(pred.x - 50) * length, y=(pred.y - 50) * length)
+    findings = check_tables(truth, wrong)
+    assert [finding.kind for finding in findings] == ["unit", "shift"] and "check origin=" in findings[1].fix
+    assert check_tables(truth, findings.apply()) == []
+
+
+def test_findings_apply_to_any_table() -> None:
+    truth, pred = world()
+    wrong = dataclasses.replace(pred, x=pred.x + 80)
+    findings = fm.check(truth, wrong)
+    assert np.array_equal(findings.apply(wrong.to_pandas()).x, findings.apply().x)
+    with pytest.raises(fm.InputError, match="is no table"):
+        findings.apply(3)
+
+
+def test_the_gain_is_that_of_the_dimension_scored_in() -> None:
+    truth, pred = world()
+    wrong = dataclasses.replace(pred, x=pred.x + 80)
+    for dim in (2, 3):
+        before, _ = before_and_after(fm.check(truth, wrong, dim=dim)[0])
+        assert before == pytest.approx(fm.score(truth, wrong, dim=dim, check=False).flat_metric.value)
+
+
+def test_a_result_in_one_place_is_named_as_worse_than_nothing() -> None:
+    truth, pred = world()
+    (finding,) = check_tables(truth, dataclasses.replace(pred, x=pred.y / 100, y=pred.x / 100))
+    assert str(finding) == "worse than an empty file, which has 125 nm" and not finding.is_fault

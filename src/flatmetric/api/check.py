@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from flatmetric._progress import Progress
@@ -19,7 +20,9 @@ from flatmetric.api.options import (
     path_of,
 )
 from flatmetric.api.rules import rules_from, with_field
-from flatmetric.formats.write import Written, writable_format, write
+from flatmetric.errors import InputError
+from flatmetric.formats.write import Written, files_of, writable_format, write
+from flatmetric.matching.matched import dimension
 from flatmetric.matching.protocol import Protocol, field_of_view
 from flatmetric.quality.checking import check_tables
 from flatmetric.quality.findings import Findings
@@ -62,7 +65,8 @@ def check(
     """
     true, found = both_tables(truth, pred, given, progress=progress)
     protocol, of_field = with_field(rules_from(given), given, true, found)
-    findings = check_tables(true, found, lam=given["lam"], protocol=protocol, threads=given.get("threads"))
+    dim, lam = dimension(true, found, protocol), given["lam"]
+    findings = check_tables(true, found, lam=lam, protocol=protocol, dim=dim, threads=given.get("threads"))
     about_files = [*file_findings(true, "truth"), *file_findings(found, "pred"), *([of_field] if of_field else [])]
     return Findings((*about_files, *findings), true, found, given["lam"])
 
@@ -129,5 +133,9 @@ def convert(
     """
     path = path_of(target, "target")
     chosen = writable_format(path, given.get("to"))
+    if isinstance(source, (str, os.PathLike)):
+        taken = {file.resolve() for file in (Path(source), Path(source).with_suffix(".yaml"))}
+        if any(file.exists() and file.resolve() in taken for file in files_of(path, chosen)):
+            raise InputError(f"{path}: is the input; give another name for the output")
     table = table_from(source, "source", reading(given), threads=given.get("threads"), progress=progress)
     return write(table, path, chosen)

@@ -116,8 +116,8 @@ def file_findings(table: Localizations, name: str) -> list[Finding]:
 
 
 def warn(findings: Findings | tuple[Finding, ...], whose: str, stacklevel: int = 4) -> None:
-    """One warning for everything that looks wrong; a border that a program is blind in is no error of the file."""
-    faults = [finding for finding in findings if finding.kind != "blind_border"]
+    """One warning for everything that looks wrong; limits of a program are no error of the file."""
+    faults = [finding for finding in findings if finding.kind not in ("blind_border", "worse_than_nothing")]
     if faults:
         said = "; ".join(map(str, faults))
         warnings.warn(f"{whose}: {said}", FindingWarning, stacklevel=stacklevel)

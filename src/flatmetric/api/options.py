@@ -96,7 +96,7 @@ _READING: dict[str, Option] = {
         metavar="NM[,NM]",
         parse=numbers("pixel_size"),
     ),
-    "frame_base": Option(f"Number of the first frame in {_FILE}, 0 or 1; default as the format says.", metavar="N"),
+    "frame_base": Option(f"Number of the first frame in {_FILE}, as 0 or 1; default as the format says.", metavar="N"),
     "origin": Option(
         f"Where the zero of {_FILE} lies in the first pixel: corner or center; default as the format says.",
         metavar="PLACE",
@@ -372,6 +372,7 @@ def keywords(group: type) -> Callable[[Function], Function]:
             for name in given:
                 if name not in declared and name not in known:
                     raise InputError(f"{function.__name__}() takes no {name!r}; {_meant(name, [*declared, *known])}")
+            _check_threads(given.get("threads"))
             defaults = {
                 name: option.default for name, (_, option) in declared.items() if option.default is not REQUIRED
             }
@@ -392,6 +393,11 @@ def keywords(group: type) -> Callable[[Function], Function]:
         return call  # type: ignore[return-value]
 
     return decorate
+
+
+def _check_threads(threads: Any) -> None:
+    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
+        raise InputError(f"threads is {threads!r:.40}; give a whole number from 1")
 
 
 def _meant(name: str, known: Sequence[str]) -> str:

@@ -97,7 +97,12 @@ def findings_of(scored: Score, given: Mapping[str, Any], of_field: Finding | Non
         from flatmetric.quality.checking import check_window
 
         found += check_window(
-            matched.truth, matched.pred, lam=scored.lam, protocol=scored.protocol, threads=matched.threads
+            matched.truth,
+            matched.pred,
+            lam=scored.lam,
+            protocol=scored.protocol,
+            dim=scored.dim,
+            threads=matched.threads,
         )
     return tuple(found)
 

@@ -52,7 +52,9 @@ def validate(
     >>> fm.validate(path)[0].problems
     ('1 rows have a frame below 1: frames count from 1',)
     """
-    paths = [files] if isinstance(files, (str, os.PathLike)) else list(files)
+    paths = [files] if isinstance(files, (str, os.PathLike)) else files
+    if not isinstance(paths, (list, tuple)):
+        raise InputError(f"files is a {type(files).__name__}; give a path, or a list of paths")
     if not paths:
         raise InputError("files is empty; give one file or more")
     against = given.get("against")

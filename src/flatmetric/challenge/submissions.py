@@ -106,6 +106,11 @@ def find_submissions(folder: Path) -> Found:
                 submissions.append(Submission(place.name, program_name(path), truths[0], path))
             else:
                 ignored[path.relative_to(folder).as_posix()] = reason
+    for place in (folder, *(path for path in folder.glob("*") if path.is_dir()), *folder.glob("*/results")):
+        for name in _options_in(place / OPTIONS):
+            if not (place / name).is_file():
+                said = (place / OPTIONS).relative_to(folder).as_posix()
+                ignored[f"{said}: {name}"] = "there is no such file"
     if not submissions:
         raise InputError(f"{folder}: holds no DATASET/truth.* with DATASET/results/PROGRAM.*")
     for (dataset, program), count in Counter((one.dataset, one.program) for one in submissions).items():

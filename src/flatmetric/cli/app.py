@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import io
 import os
 import signal
@@ -39,6 +40,16 @@ class _App(click.Group):
             return None
         loaded: click.Command = getattr(import_module(f"flatmetric.cli.{cmd_name}"), cmd_name)
         return loaded
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is named; one sentence if there is none."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            close = difflib.get_close_matches(args[0], COMMANDS, 1)
+            meant = f"did you mean {close[0]}?" if close else f"give one of {', '.join(COMMANDS)}"
+            raise InputError(f"there is no command {args[0]!r}; {meant}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands in groups, each with what it answers."""

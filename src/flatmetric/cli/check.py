@@ -24,7 +24,7 @@ class CheckFlags(CheckArguments, Report, Json, total=False):
     apply: Annotated[
         Path | None, Option("Write RESULT with everything fixed that can be.", section="Output", metavar="OUT")
     ]
-    strict: Annotated[bool, Option("Exit with code 1 if anything was found.", False, section="Output")]
+    strict: Annotated[bool, Option("Exit with code 1 if the file is probably wrong.", False, section="Output")]
 
 
 @command
@@ -56,5 +56,5 @@ def check(truth: Truth, result: Result, options: CheckFlags) -> None:
             print(f"written: {', '.join(written)}")
     for assumption in (*findings.truth.provenance.assumed("truth_"), *findings.pred.provenance.assumed()):
         print_assumption(assumption)
-    if findings and options["strict"]:
+    if options["strict"] and any(finding.is_fault for finding in findings):
         sys.exit(1)

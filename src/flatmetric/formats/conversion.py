@@ -179,6 +179,7 @@ def to_localizations(native: Native, options: ReadOptions, provenance: Provenanc
         frame_base=record.frame_base,
         pixel_size=pixel,
         shift=options.shift,
+        swap_xy=options.swap_xy,
         fov=native.fov,
         assumptions=tuple(assumptions),
         conversions=tuple(record.notes),

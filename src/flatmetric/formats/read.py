@@ -75,6 +75,8 @@ def read(
     (array([120.5, 118. ]), 'challenge-standard')
     """
     options = checked_options(format, unit, pixel_size, frame_base, origin, shift, swap_xy, columns, skip_bad_rows)
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputError(f"path is a {type(path).__name__}; give a file, or use Localizations.from_table for tables")
     table = read_file(Path(path), options, threads=threads)
     for warning in table.provenance.warnings:
         warnings.warn(f"{table.provenance.file}: {warning}", ReadWarning, stacklevel=2)

@@ -136,10 +136,11 @@ def _places(name: str, caption: str, places: Sequence[Standing], level: float) -
             (f"{standing.rank:.4g}", standing.rank),
             f"{standing.rank_interval[0]:.4g} to {standing.rank_interval[1]:.4g}",
             (f"{standing.flat_metric:.2f}", standing.flat_metric),
+            "" if (own := standing.flat_metric_interval) is None else f"{own[0]:.2f} to {own[1]:.2f}",
         ]
         for standing in places
     ]
-    header = ["program", "place", "letters", "mean rank", f"{level:g} %", "Flat Metric [nm]"]
+    header = ["program", "place", "letters", "mean rank", "possible ranks", "Flat Metric [nm]", f"{level:g} % interval"]
     return table(name, caption, header, rows, sortable=True)
 
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flatmetric._arrays import BoolArray, FloatArray
+from flatmetric._arrays import BoolArray, FloatArray, IntArray
 from flatmetric.quality.case import Case
 from flatmetric.quality.findings import Finding, reading_options
 from flatmetric.quality.geometry import scale_finding
-from flatmetric.quality.pairing import SIGNIFICANT, WINDOW, certainty_of, displacements
+from flatmetric.quality.pairing import SIGNIFICANT, WINDOW, cells, certainty_of, displacements
 
 _SMALLEST_SHIFT = 12.0  # nm: programs differ by less than that in where they put a spot
 _SMALLEST_EDGE = 20.0  # nm: displacement at the edge of the field by a scale or a rotation, or over all frames by drift
@@ -24,8 +24,11 @@ _SMALLEST_CORE = 0.48  # of the pairs in the inner half of the window; a quarter
 _SMALLEST_CORE_OF_FEW, _MANY = 0.6, 100
 _FEWEST = 40  # pairs in the pile
 _WIDE = 4 * WINDOW  # nm: pairs that may come in
-_CAUTION = 2.0  # standard errors are taken this much larger: rows of one molecule are not independent
+_CAUTION = 1.5  # standard errors are taken this much larger: neighbours are not independent
+_FEWEST_MOLECULES = 12
+_ONE_MOLECULE = 25.0  # nm: true rows in one cell of this size are of one molecule
 _ROUNDS = 25
+_MOST_REFINED = 5
 _LARGEST = 0.2  # of a scale or an angle in radians: a fit that gives more has fitted noise
 
 
@@ -72,12 +75,30 @@ def scale_rotation_drift(case: Case) -> Finding | None:
 
 
 def refined(case: Case, finding: Finding) -> Finding:
-    """A rotation found roughly, with the angle that fits best."""
+    """A rotation or a scale found roughly, with the angle or factor that fits best."""
+    if finding.kind in ("unit", "scale"):
+        return _refined_scale(case, finding)
     rest = scale_rotation_drift(case.fixed(finding))
     if finding.kind != "rotation" or rest is None or rest.kind != "rotation":
         return finding
     degrees = finding.estimate["degrees"] + rest.estimate["degrees"]
     return dataclasses.replace(finding, estimate=finding.estimate | {"degrees": degrees})
+
+
+def _refined_scale(case: Case, finding: Finding) -> Finding:
+    """Ratios of positions are biased where the zeros of the two files differ; the fit allows for a shift."""
+    factor = finding.estimate
+    for _ in range(_MOST_REFINED):
+        fit = _fit(case.fixed(dataclasses.replace(finding, estimate=factor)))
+        if fit is None:
+            return finding
+        more = 1 / (1 - (fit.matrix[0, 0] + fit.matrix[1, 1]) / 2)
+        if abs(more - 1) > _LARGEST:
+            return finding
+        factor *= more
+        if abs(more - 1) < 1e-5:
+            break
+    return dataclasses.replace(scale_finding(case, factor), certainty=finding.certainty)
 
 
 def _turned(fit: _Fit, angle: float) -> dict[str, float]:
@@ -91,9 +112,10 @@ def _turned(fit: _Fit, angle: float) -> dict[str, float]:
 def _fit(case: Case) -> _Fit | None:
     if not case.is_convincing(case.pile) or case.pile.excess < _FEWEST:
         return None
-    p = case.rows[1]
+    t, p = case.rows
     dx, dy = displacements(case.truth, case.pred, case.rows)
     near = (dx - case.pile.x) ** 2 + (dy - case.pile.y) ** 2 <= _WIDE**2
+    molecule = _molecules(case, t[near])
     p, moved = p[near], np.column_stack((dx[near], dy[near]))
     positions = np.column_stack((case.pred.x[p], case.pred.y[p]))
     low, high = np.percentile(positions, [1, 99], axis=0)
@@ -116,12 +138,15 @@ def _fit(case: Case) -> _Fit | None:
         previous, solved = solved, np.linalg.solve(square, columns.T @ (weights[:, None] * moved))
         if np.abs(solved - previous).max() < 0.01:
             break
+    if len(np.unique(molecule[weights > 0])) < _FEWEST_MOLECULES or not _is_dense(moved - columns @ solved):
+        return None
     inverse = np.linalg.inv(square)
     scores = columns * weights[:, None]
     errors = []
     for axis in range(2):
-        left = (moved - columns @ solved)[:, axis]
-        errors.append(np.sqrt(np.diag(inverse @ ((scores * left[:, None] ** 2).T @ scores) @ inverse)))
+        # Rows of one molecule err together.
+        added = summed_by(molecule, scores * (moved - columns @ solved)[:, [axis]])
+        errors.append(np.sqrt(np.diag(inverse @ (added.T @ added) @ inverse)))
     error = np.array(errors)  # axis x term
     matrix = solved[1:3].T / half
     scale = math.hypot(error[0, 1], error[1, 2]) / 2 / half
@@ -131,6 +156,35 @@ def _fit(case: Case) -> _Fit | None:
     wander = float(error[:, 3].max()) if drifting else math.inf
     start = solved[0] - drift / 2  # at the first frame, where drift begins
     return _Fit(start, matrix, drift, centre, half, (scale, turn, wander))
+
+
+def _is_dense(residual: FloatArray) -> bool:
+    """Whether the pairs around a fit crowd at it, rather than fill the window evenly."""
+    distance = np.hypot(residual[:, 0], residual[:, 1])
+    inner, window, wide = (int(np.count_nonzero(distance <= reach)) for reach in (WINDOW / 2, WINDOW, _WIDE))
+    background = (wide - window) / (_WIDE**2 - WINDOW**2)  # pairs for each square nm, but for pi
+    net = window - background * WINDOW**2
+    return net > 0 and inner - background * WINDOW**2 / 4 >= _SMALLEST_CORE * net
+
+
+def _molecules(case: Case, rows: IntArray) -> IntArray:
+    """A number for each true row, the same for rows of one molecule: rows at one place."""
+    own = cells(case.truth.x[rows], case.truth.y[rows], _ONE_MOLECULE)
+    number: IntArray = np.unique(own, return_inverse=True)[1].reshape(-1)
+    return number
+
+
+def summed_by(group: IntArray, values: FloatArray) -> FloatArray:
+    """The sums of the rows of each group.
+
+    Examples
+    --------
+    >>> summed_by(np.array([0, 1, 0]), np.array([[1.0], [2.0], [3.0]])).tolist()
+    [[4.0], [2.0]]
+    """
+    sums = np.zeros((int(group.max()) + 1 if len(group) else 0, values.shape[1]))
+    np.add.at(sums, group, values)
+    return sums
 
 
 def _weights(residual: FloatArray, radius: float) -> FloatArray:
@@ -148,8 +202,10 @@ def shift(case: Case) -> Finding | None:
         return None
     dx, dy = displacements(case.truth, case.pred, case.rows)
     near = (dx - pile.x) ** 2 + (dy - pile.y) ** 2 <= WINDOW**2
-    spread = math.sqrt((float(dx[near].var()) + float(dy[near].var())) / max(pile.excess, 1.0))
-    if size < 5 * spread:
+    molecule = _molecules(case, case.rows[0][near])
+    apart = summed_by(molecule, np.column_stack((dx[near] - pile.x, dy[near] - pile.y)))
+    spread = math.sqrt(float((apart**2).sum())) / max(pile.excess, 1.0)  # rows of one molecule err together
+    if size < 5 * spread or len(apart) < _FEWEST_MOLECULES:
         return None
     depth = _depth(case, near)
     estimate = {"x": pile.x, "y": pile.y, "z": depth, "half_pixel": _is_half_pixel(case, spread)}

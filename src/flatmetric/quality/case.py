@@ -12,7 +12,7 @@ import numpy as np
 from flatmetric._arrays import BoolArray, IntArray
 from flatmetric.localizations import Localizations
 from flatmetric.quality.findings import Finding, apply_fix
-from flatmetric.quality.pairing import SIGNIFICANT, ByFrame, Pile, displacements, find_pile, pairs_in_frames
+from flatmetric.quality.pairing import SIGNIFICANT, ByFrame, Pile, cells, displacements, find_pile, pairs_in_frames
 from flatmetric.transport.flat_metric import flat_metric
 
 MARGIN = 10  # frames around those of the result, for small offsets
@@ -44,6 +44,14 @@ class Case:
     most_pairs: int
     threads: int | None
     field: tuple[float, float] | None = None
+    dim: int = 2
+
+    @property
+    def scope(self) -> str:
+        """Over what the Flat Metric is taken, in words; empty for everything."""
+        if len(self.spans) > 1:
+            return "in a sample of the frames"
+        return "in the frames it covers" if len(self.covered_truth) < len(self.all_truth) else ""
 
     @classmethod
     def whole(
@@ -92,7 +100,7 @@ class Case:
         tried = dataclasses.replace(finding, flat_metric_after=0.0)
         return dataclasses.replace(self, pred=apply_fix(self.pred, tried), spans=spans)
 
-    def judged(self, finding: Finding, dim: int = 2) -> tuple[Finding, Case] | None:
+    def judged(self, finding: Finding, dim: int | None = None) -> tuple[Finding, Case] | None:
         """The finding with what its fix does to the Flat Metric, and the case after it; None without a gain."""
         after = self.fixed(finding)
         if len(after.covered_truth) == 0:
@@ -106,7 +114,8 @@ class Case:
         gain = _SMALLEST_GAIN_OF_A_SLIGHT_SHIFT if slight else _SMALLEST_GAIN
         if after_value > before_value * (1 - gain):
             return None
-        return dataclasses.replace(finding, flat_metric_before=before_value, flat_metric_after=after_value), after
+        judged = dataclasses.replace(finding, flat_metric_before=before_value, flat_metric_after=after_value)
+        return dataclasses.replace(judged, scope=after.scope), after
 
     @cached_property
     def truth(self) -> Localizations:
@@ -118,6 +127,13 @@ class Case:
     def covered_truth(self) -> Localizations:
         """The true rows in the frames of the result."""
         return self.truth.select(within(self.truth.frame, self.spans))
+
+    @cached_property
+    def truth_by_cell(self) -> tuple[IntArray, IntArray]:
+        """All true rows in the order of the cells of a grid, and these cells."""
+        own = cells(self.all_truth.x, self.all_truth.y)
+        order = np.argsort(own, kind="stable")
+        return order, own[order]
 
     @cached_property
     def sides(self) -> tuple[ByFrame, ByFrame]:
@@ -136,11 +152,12 @@ class Case:
     @cached_property
     def pile(self) -> Pile:
         """Where the displacements of these pairs pile up."""
-        if self._is_one_place():
+        if self.is_one_place():
             return Pile(0.0, 0.0, 0.0, 0.0)
         return find_pile(*displacements(self.truth, self.pred, self.rows))
 
-    def _is_one_place(self) -> bool:
+    def is_one_place(self) -> bool:
+        """Whether the result lies in a small part of the field, so that its positions can't pile up."""
         if len(self.truth) < 2 or len(self.pred) < 2:
             return False
         sizes = [
@@ -194,18 +211,20 @@ class Case:
         mixed = dataclasses.replace(self, pred=dataclasses.replace(table, frame=frame))
         return mixed.share_with_molecule(shift)
 
-    def flat_metric(self, dim: int = 2) -> float:
-        """The Flat Metric over the frames of the result, nm."""
-        if dim not in self._values:
-            self._values[dim] = self.value_of(self.covered_truth, self.pred, dim)
-        return self._values[dim]
+    def flat_metric(self, dim: int | None = None) -> float:
+        """The Flat Metric over the frames of the result, nm; in the dimension of the case, or in another."""
+        chosen = dim or self.dim
+        if chosen not in self._values:
+            self._values[chosen] = self.value_of(self.covered_truth, self.pred, chosen)
+        return self._values[chosen]
 
     @cached_property
     def _values(self) -> dict[int, float]:
         return {}
 
-    def value_of(self, truth: Localizations, pred: Localizations, dim: int = 2) -> float:
+    def value_of(self, truth: Localizations, pred: Localizations, dim: int | None = None) -> float:
         """The Flat Metric of some rows, nm."""
+        dim = dim or self.dim
         points = truth.points(dim, self.threads), pred.points(dim, self.threads)
         return flat_metric(
             *points, lam=self.lam, threads=self.threads, truth_frames=truth.frame, pred_frames=pred.frame

@@ -28,12 +28,13 @@ def check_tables(
     *,
     lam: float = 125.0,
     protocol: Protocol | None = None,
+    dim: int = 2,
     threads: int | None = None,
 ) -> Findings:
     """Systematic errors in a result, most important first; empty if there are none.
 
-    `lam` is that of the Flat Metric, nm. Of the rules, the frame limits and the field of view matter; a border is not
-    left out, since a file in the wrong unit may lie in it.
+    `lam` (nm) and `dim` are those of the Flat Metric. Of the rules, the frame limits and the field of view matter; a
+    border is not left out, since a file in the wrong unit may lie in it.
 
     Examples
     --------
@@ -52,7 +53,7 @@ def check_tables(
     truth, pred = _in_frames(truth, rules), _in_frames(pred, rules)
     if len(truth) == 0 or len(pred) == 0:
         return Findings((), truth, pred, lam)
-    found, case = _look(Case.whole(truth, pred, lam, threads, rules.fov), rules)
+    found, case = _look(dataclasses.replace(Case.whole(truth, pred, lam, threads, rules.fov), dim=dim), rules)
     cut = content.truncated(truth, case.pred) if _frames_fit(found) else None
     if cut is not None:
         before = case.value_of(truth, case.pred)
@@ -68,6 +69,7 @@ def check_window(
     *,
     lam: float = 125.0,
     protocol: Protocol | None = None,
+    dim: int = 2,
     threads: int | None = None,
 ) -> Findings:
     """`check_tables` on a few thousand rows of the result, from its first frame to its last: quick, beside a score.
@@ -85,7 +87,7 @@ def check_window(
     truth, pred = _in_frames(truth, rules), _in_frames(pred, rules)
     if len(truth) == 0 or len(pred) == 0:
         return Findings((), truth, pred, lam)
-    found, _ = _look(Case.window(truth, pred, lam, threads, rules.fov), rules)
+    found, _ = _look(dataclasses.replace(Case.window(truth, pred, lam, threads, rules.fov), dim=dim), rules)
     offset = sum(finding.estimate for finding in found if finding.kind == "frame_offset")
     if _frames_fit(found):
         moved = pred if offset == 0 else dataclasses.replace(pred, frame=pred.frame - offset)
@@ -126,6 +128,8 @@ def _look(case: Case, protocol: Protocol) -> tuple[list[Finding], Case]:
     unrelated = frames.no_overlap(case) or (frames.shuffled(case) if case.explained < _EXPLAINED else None)
     if unrelated is not None:
         return [frames.no_overlap(given) or unrelated], case
+    if len(case.covered_truth) and case.flat_metric() > case.lam:
+        found.append(Finding("worse_than_nothing", case.lam, None, None, 1.0))
     if case.pile.sigmas < SIGNIFICANT:
         return found, case
     border = content.blind_border(case) if protocol.border is None else None
@@ -159,7 +163,7 @@ def _gross(case: Case) -> _Step | None:
     return case.judged(alignment.refined(case, finding))
 
 
-def _judge(look: Callable[[Case], Finding | None], dim: int = 2) -> Callable[[Case], _Step | None]:
+def _judge(look: Callable[[Case], Finding | None], dim: int | None = None) -> Callable[[Case], _Step | None]:
     """A step that looks, and keeps what lowers the Flat Metric."""
 
     def step(case: Case) -> _Step | None:

@@ -11,10 +11,11 @@ from flatmetric._arrays import FloatArray
 from flatmetric.localizations import Localizations
 from flatmetric.quality.case import Case
 from flatmetric.quality.findings import Finding, repeated_rows
-from flatmetric.quality.pairing import SIGNIFICANT, WINDOW, certainty_of, displacements
+from flatmetric.quality.pairing import SIGNIFICANT, WINDOW, cells, certainty_of, displacements
 
 _DUPLICATES = 0.005  # of the rows
 _RARE = 1e-6
+_FEWEST_DETECTIONS = 10
 _RING = 50.0  # nm
 _BLIND = 0.25  # recall near the edge, as a part of that inside
 _FEWEST_NEAR_THE_EDGE = 30  # molecules
@@ -22,8 +23,16 @@ _FEWEST_NEAR_THE_EDGE = 30  # molecules
 
 def duplicates(case: Case) -> Finding | None:
     """Rows that repeat another to the last digit."""
-    count = int(repeated_rows(case.pred).sum())
-    return None if count < max(3, _DUPLICATES * len(case.pred)) else Finding("duplicates", count, None, None, 1.0)
+    count, pred = int(repeated_rows(case.pred).sum()), case.pred
+    if count < max(3, _DUPLICATES * len(pred)):
+        return None
+    # Positions rounded to whole pixels coincide by chance.
+    _, in_frame = np.unique(pred.frame, return_counts=True)
+    places = len(np.unique(pred.x)) * len(np.unique(pred.y))
+    by_chance = float((in_frame * (in_frame - 1.0)).sum()) / 2 / max(1, places)
+    if count < 3 * by_chance + SIGNIFICANT * math.sqrt(by_chance):
+        return None
+    return Finding("duplicates", count, None, None, 1.0)
 
 
 def truncated(truth: Localizations, pred: Localizations) -> Finding | None:
@@ -33,8 +42,12 @@ def truncated(truth: Localizations, pred: Localizations) -> Finding | None:
     missing = int(np.count_nonzero(~covered))
     if missing == 0 or not covered.any():
         return None
-    rate = min(0.99, len(pred) / max(1, int(covered.sum())))
-    chance = (1 - rate) ** missing if rate > 0 else 1.0
+    if len(pred) < _FEWEST_DETECTIONS:
+        return None
+    # A molecule that stays on is missed in all its frames at once, so places are counted and not rows.
+    places = len(np.unique(cells(truth.x[~covered], truth.y[~covered])))
+    rate = min(0.9, len(pred) / max(1, int(covered.sum())))
+    chance = (1 - rate) ** places if rate > 0 else 1.0
     if chance > _RARE:
         return None
     estimate = {"last_frame": last, "truth_last_frame": int(truth.frame.max())}
@@ -83,7 +96,7 @@ def without_border(case: Case, finding: Finding) -> Finding | None:
     before, after = case.flat_metric(), case.value_of(kept[0], kept[1])
     if after >= 0.99 * before:
         return None
-    return dataclasses.replace(finding, flat_metric_before=before, flat_metric_after=after)
+    return dataclasses.replace(finding, flat_metric_before=before, flat_metric_after=after, scope=case.scope)
 
 
 def _as_option(field: tuple[float, float]) -> float | tuple[float, float]:

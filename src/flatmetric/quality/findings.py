@@ -32,6 +32,7 @@ Kind = Literal[
     "duplicates",
     "truncated",
     "blind_border",
+    "worse_than_nothing",
     "field",
     "file",
 ]
@@ -47,7 +48,8 @@ class Finding:
 
     `certainty` is 0 to 1. `options` are the arguments of `read` or `score` that fix it, empty where there are none;
     `fix` says in words what to do. `flat_metric_before` and `flat_metric_after` are the Flat Metric without and with
-    that fix, over the frames that the result covers, after the fixes of earlier findings; None where there is no fix.
+    that fix, after the fixes of earlier findings, None where there is no fix; `scope` says over what, if not over
+    everything.
 
     Examples
     --------
@@ -61,13 +63,14 @@ class Finding:
     flat_metric_after: float | None
     certainty: float
     options: Mapping[str, Any] = field(default_factory=dict)
+    scope: str = ""
 
     @property
     def fix(self) -> str:
         """What to do, in words: arguments of `read` or `score`, or a step."""
         if self.options:
             given = ", ".join(f"{name}={_argument(value)}" for name, value in self.options.items())
-            half = self.kind == "shift" and self.estimate["half_pixel"]
+            half = self.kind == "shift" and self.estimate["half_pixel"] and self.estimate["x"] < 0
             return f"{given} (half a pixel: check origin=)" if half else given
         return "write the file again without them" if self._is_kept else _STEPS.get(self.kind, BY_HAND)
 
@@ -83,8 +86,8 @@ class Finding:
 
     @property
     def is_fault(self) -> bool:
-        """Whether the file is probably wrong; a blind border is a limit of the program instead."""
-        return self.kind not in ("blind_border", "field")
+        """Whether the file is probably wrong; a blind border, or a bad result, may be the program's."""
+        return self.kind not in ("blind_border", "worse_than_nothing", "field")
 
     def what(self) -> str:
         """What looks wrong, in words."""
@@ -92,6 +95,8 @@ class Finding:
         match self.kind:
             case "file":
                 return str(estimate)
+            case "worse_than_nothing":
+                return f"worse than an empty file, which has {estimate:g} nm"
             case "field":
                 field, reached = estimate["fov"], estimate["extent"]
                 taken = f"the rules take a field of {field[0]:g} x {field[1]:g} nm"
@@ -135,7 +140,8 @@ class Finding:
         """What the fix would do to the Flat Metric, in words; empty where it is not known."""
         if self.flat_metric_before is None or self.flat_metric_after is None:
             return ""
-        return f"Flat Metric {self.flat_metric_before:.1f} to {self.flat_metric_after:.1f} nm"
+        change = f"Flat Metric {self.flat_metric_before:.1f} to {self.flat_metric_after:.1f} nm"
+        return f"{change} {self.scope}" if self.scope else change
 
     def __str__(self) -> str:
         gain = self.gain()
@@ -156,7 +162,9 @@ class Finding:
         if self.kind in _LIMITS:
             return str(self)
         said = ", ".join(f"{name} = {_in_toml(value)}" for name, value in self.options.items())
-        return f"{self.what()} ({f'submissions.toml: {said}' if said else self.fix})"
+        if not said:
+            return f"{self.what()} ({'write it again without them' if self._is_kept else 'check can write it fixed'})"
+        return f"{self.what()} (submissions.toml: {said})"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON; `mend` repeats `fix` under its old name.
@@ -171,7 +179,8 @@ class Finding:
 
 
 _STEPS: dict[str, str] = {
-    "no_frames": "say which column holds the frame, columns={'frame': ...}",
+    "no_frames": "say which column holds the frame (columns=)",
+    "worse_than_nothing": "",
     "no_overlap": "score it against the truth of its own movie",
     "shuffled_frames": "write the file again with the frame of each row",
     "truncated": "run the program to the end",
@@ -238,8 +247,10 @@ class Findings(Shown, Sequence[Finding]):
     def __str__(self) -> str:
         return "\n".join(map(str, self)) or "Nothing looks wrong."
 
-    def apply(self, pred: Localizations) -> Localizations:
-        """The result with everything fixed that a change of its rows can fix.
+    def apply(self, pred: Any = None) -> Localizations:
+        """The result with everything fixed that a change of its rows can fix; by default the one that was checked.
+
+        Instead of `Localizations`, any table or dict in nm with frames from 1 will do.
 
         Examples
         --------
@@ -247,9 +258,14 @@ class Findings(Shown, Sequence[Finding]):
         >>> late.apply(Localizations(frame=[2], x=[10.0], y=[0.0])).frame
         array([1])
         """
+        if pred is None or (self.pred is not None and str(pred) == self.pred.provenance.file):
+            pred = self.pred
+        if not isinstance(pred, Localizations):
+            pred = Localizations.from_table(pred)
+        fixed: Localizations = pred
         for finding in self:
-            pred = apply_fix(pred, finding)
-        return pred
+            fixed = apply_fix(fixed, finding)
+        return fixed
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values: the JSON of `flatmetric check`."""
@@ -345,18 +361,21 @@ def reading_options(kind: Kind, estimate: Any, source: Provenance) -> dict[str, 
     match kind:
         case "frame_offset":
             return {"frame_base": (1 if source.frame_base is None else source.frame_base) + estimate}
-        case "swapped_axes":
+        case "swapped_axes" if not source.swap_xy and source.shift is None:
             return {"swap_xy": True}
         case "shift":
             before = source.shift or (0.0, 0.0, 0.0)
             step = tuple(old - estimate[axis] for axis, old in zip("xyz", before, strict=True))
             return {"shift": step if step[2] else step[:2]}
-        case "unit":
-            for unit, length in (("um", 1e-3), ("m", 1e-9)):
-                if abs(estimate / length - 1) < 0.01:
+        case "unit" if source.shift is None:
+            pixel = 1.0 if source.pixel_size is None else source.pixel_size[0]
+            taken = {"um": 1e3, "m": 1e9, "px": pixel}.get(source.unit or "nm", 1.0)
+            true = taken / estimate  # nm for a unit of the file
+            for unit, length in (("nm", 1.0), ("um", 1e3), ("m", 1e9)):
+                if abs(true / length - 1) < 0.01:
                     return {"unit": unit}
-            return {"unit": "px", "pixel_size": _rounded(1 / estimate)} if estimate < 1 else {}
-        case "scale":
+            return {"unit": "px", "pixel_size": _rounded(true)}
+        case "scale" if source.shift is None:
             size = source.pixel_size
             if source.unit == "px" and size is not None and size[0] == size[1]:
                 return {"pixel_size": _rounded(size[0] / estimate)}

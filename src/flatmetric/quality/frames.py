@@ -7,18 +7,20 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from flatmetric._arrays import FloatArray, IntArray
+from flatmetric._arrays import IntArray
 from flatmetric.quality.case import MARGIN, Case
 from flatmetric.quality.findings import Finding, reading_options
-from flatmetric.quality.pairing import SIGNIFICANT, Pile, certainty_of, displacements, find_pile
+from flatmetric.quality.pairing import SIGNIFICANT, Pile, cells, certainty_of, displacements, find_pile
 
-_CELL = 100.0  # nm
 _MOST_DETECTIONS = 4000
 _MOST_NEIGHBOURS = 2_000_000
 _FEWEST = 20  # detections
-_CONTROL_SHIFTS = (400.0, 600.0, 800.0)  # nm: unrelated places of the same density
-_FITS = 0.1  # of the detections, beyond chance
-_ALWAYS_ON = 0.9  # of the molecules have one nearby in any frame, so that frames can't be told apart
+# nm: unrelated places of the same density
+_CONTROL_SHIFTS = [
+    shift for size in (400.0, 600.0, 800.0) for shift in ((size, 0.0), (-size, 0.0), (0.0, size), (0.0, -size))
+]
+_FITS = 0.2  # of the detections at places of molecules
+_ALWAYS_ON = 0.8  # of the detections fit in any frame, so that frames can't be told apart
 _HERE = Pile(0.0, 0.0, 0.0, 0.0)
 _AROUND = 60  # frames on each side that give the background of a peak
 
@@ -70,7 +72,7 @@ def offsets_with_shift(case: Case) -> Iterable[tuple[Finding, Pile]]:
 
 def offset_anywhere(case: Case) -> Finding | None:
     """An offset of any size: frames of molecules less those of detections at the same place pile up at it."""
-    rows_t, rows_p = _same_places(case, _sample(case), (0.0, 0.0))
+    rows_t, rows_p = _same_places(case, _sample(case))
     if len(rows_t) < _FEWEST:
         return None
     difference = case.pred.frame[rows_p] - case.all_truth.frame[rows_t]
@@ -87,24 +89,32 @@ def offset_anywhere(case: Case) -> Finding | None:
 
 
 def shuffled(case: Case) -> Finding | None:
-    """Positions that fit those of the truth when frames are ignored, though in their frames they don't."""
+    """Detections at the places of molecules, though not in their frames.
+
+    Of the detections at such places beyond chance, hardly any have a molecule there in their own frame beyond chance.
+    """
     pred = _sample(case)
     if len(pred) < 2 * _FEWEST or case.pred.frame.min() == case.pred.frame.max():
         return None
-    by_chance, own = case.chance(case.pred, _HERE), case.share_with_molecule(_HERE)
-    if own > by_chance + _FITS * (1 - by_chance) or case.chance(case.truth, _HERE) > _ALWAYS_ON:
-        return None  # they fit, or the same molecules are in every frame
-    at_place = len(_same_places(case, pred, (0.0, 0.0))[0])
-    elsewhere = [
-        len(_same_places(case, pred, (dx, dy))[0])
-        for size in _CONTROL_SHIFTS
-        for dx, dy in ((size, 0.0), (-size, 0.0), (0.0, size), (0.0, -size))
-    ]
+    rows_t, rows_p = _same_places(case, pred)
+    elsewhere = [len(np.unique(_same_places(case, pred, shift)[1])) for shift in _CONTROL_SHIFTS]
     chance, spread = float(np.mean(elsewhere)), float(np.std(elsewhere))
-    sigmas = (at_place - chance) / math.sqrt(chance + spread**2 + 1)
-    if sigmas < SIGNIFICANT or at_place < 1.3 * chance:
+    at_place = len(np.unique(rows_p)) - chance
+    sigmas = at_place / math.sqrt(chance + spread**2 + 1)
+    if sigmas < SIGNIFICANT or at_place < max(_FEWEST, 0.3 * chance):
+        return None
+    own = _same_frame(case.all_truth.frame, rows_t, case.pred.frame, rows_p)
+    mixed = _same_frame(case.all_truth.frame, rows_t, case.pred.frame, rows_p, mixed=True)
+    always = mixed / max(1, len(np.unique(rows_p)))  # molecules that are always on fit in any frame
+    if always > _ALWAYS_ON or own - mixed > _FITS * at_place * (1 - always):
         return None
     return Finding("shuffled_frames", True, None, None, certainty_of(sigmas))
+
+
+def _same_frame(frame_t: IntArray, rows_t: IntArray, frame_p: IntArray, rows_p: IntArray, mixed: bool = False) -> int:
+    """How many detections have a molecule at their place in their frame, or would with their frames shuffled."""
+    frame = np.random.default_rng(0).permutation(frame_p) if mixed else frame_p
+    return len(np.unique(rows_p[frame_t[rows_t] == frame[rows_p]]))
 
 
 def no_overlap(case: Case) -> Finding | None:
@@ -122,14 +132,12 @@ def _sample(case: Case) -> IntArray:
     return np.arange(0, len(case.pred), step)
 
 
-def _same_places(case: Case, pred: IntArray, shift: tuple[float, float]) -> tuple[IntArray, IntArray]:
-    """Pairs of a molecule, of any frame, and one of the given detections in the same cell of a grid."""
-    truth = case.all_truth
-    cells_t = _cells(truth.x + shift[0], truth.y + shift[1])
-    cells_p = _cells(case.pred.x[pred], case.pred.y[pred])
-    order = np.argsort(cells_t, kind="stable")
-    begin = np.searchsorted(cells_t[order], cells_p)
-    count = np.searchsorted(cells_t[order], cells_p, side="right") - begin
+def _same_places(case: Case, pred: IntArray, shift: tuple[float, float] = (0.0, 0.0)) -> tuple[IntArray, IntArray]:
+    """Pairs of a molecule, of any frame, and one of the given detections, shifted, in the same cell of a grid."""
+    order, cells_t = case.truth_by_cell
+    cells_p = cells(case.pred.x[pred] - shift[0], case.pred.y[pred] - shift[1])
+    begin = np.searchsorted(cells_t, cells_p)
+    count = np.searchsorted(cells_t, cells_p, side="right") - begin
     total = int(count.sum())
     if total > _MOST_NEIGHBOURS:
         kept = np.arange(0, len(pred), -(-total // _MOST_NEIGHBOURS))
@@ -137,7 +145,3 @@ def _same_places(case: Case, pred: IntArray, shift: tuple[float, float]) -> tupl
     which = np.repeat(np.arange(len(pred)), count)
     within = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
     return order[begin[which] + within], pred[which]
-
-
-def _cells(x: FloatArray, y: FloatArray) -> IntArray:
-    return np.floor(x / _CELL).astype(np.int64) * 1_000_003 + np.floor(y / _CELL).astype(np.int64)

@@ -31,6 +31,11 @@ def hypotheses(case: Case) -> Iterator[tuple[Finding, Pile]]:
     t, p = rows
     if len(p) == 0:
         return
+    if case.is_one_place():  # only a unit can be told there
+        scaled = _scale(case)
+        if scaled is not None:
+            yield scaled
+        return
     source = pred.provenance
     yield (
         Finding("swapped_axes", True, None, None, 0.0, reading_options("swapped_axes", True, source)),
@@ -39,7 +44,7 @@ def hypotheses(case: Case) -> Iterator[tuple[Finding, Pile]]:
     for axis, other in (("x", "y"), ("y", "x")):
         across = getattr(pred, axis)[p] + getattr(truth, axis)[t]
         along = getattr(pred, other)[p] - getattr(truth, other)[t]
-        low, high = float(across.min()), float(across.max())
+        low, high = map(float, np.percentile(across, [0.5, 99.5]))  # a stray row must not widen it
         pile = find_pile(across, along, low, max(high, low + 2 * REACH))
         estimate = {"axis": axis, "size": round(pile.x, 3)}
         yield Finding("flipped_axis", estimate, None, None, 0.0), Pile(0, pile.y, pile.excess, pile.sigmas)
@@ -49,7 +54,7 @@ def hypotheses(case: Case) -> Iterator[tuple[Finding, Pile]]:
     for degrees in (90.0, 180.0, 270.0):
         yield _turned(case, "rotated_axes", degrees, centre)
     step = min(1.0, math.degrees(_STEP / max(half, 1.0)))
-    for degrees in np.arange(step, _MOST_DEGREES, step).tolist()[:_MOST_STEPS]:
+    for degrees in [step * k for k in range(1, _MOST_STEPS + 1) if step * k < _MOST_DEGREES]:
         yield _turned(case, "rotation", degrees, centre)
         yield _turned(case, "rotation", -degrees, centre)
     scaled = _scale(case)

@@ -10,6 +10,8 @@ import numpy as np
 from flatmetric.localizations import Localizations
 
 _SHOWN_ROWS = 5
+_FEWEST_ROWS = 50
+_SMALLEST_FIELD = 600.0  # nm: a field of a camera is larger
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,24 @@ def table_warnings(table: Localizations, fov: tuple[float, float] | None = None)
     if table.frame.min() < 1:
         early = int((table.frame < 1).sum())
         warnings.append(f"{_rows(early, 'has', 'have')} a frame below 1: perhaps the file counts from 0 (frame_base=0)")
-    return warnings
+    return [*warnings, *not_in_nm(table)]
+
+
+def not_in_nm(table: Localizations) -> list[str]:
+    """A sentence if all positions lie in so small a place that they can't be in nm.
+
+    Examples
+    --------
+    >>> not_in_nm(Localizations(frame=range(1, 61), x=[0.5 * k for k in range(60)], y=[0.1 * k for k in range(60)]))
+    ['all positions lie within 30 x 6 nm: they are probably not in nm (unit=)']
+    """
+    extent = table.extent
+    if len(table) < _FEWEST_ROWS:
+        return []
+    width, height = (high - low for low, high in (extent["x"], extent["y"]))
+    small = max(width, height) < _SMALLEST_FIELD
+    place = f"{width:.0f} x {height:.0f} nm"
+    return [f"all positions lie within {place}: they are probably not in nm (unit=)"] if small else []
 
 
 def _rows(count: int, one: str, many: str) -> str:

@@ -18,6 +18,8 @@ SIGNIFICANT = 6.0  # standard deviations of the background
 WINDOW = 150.0  # nm around a pile
 _BIN = 25.0  # nm
 _FEWEST_FRAMES = 40
+_FARTHEST = 1e12  # nm
+_MOST_BINS = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,8 @@ def find_pile(dx: FloatArray, dy: FloatArray, low_x: float = -REACH, high_x: flo
     if len(dx) == 0:
         return Pile(0.0, 0.0, 0.0, 0.0)
     shape = (max(1, math.ceil((high_x - low_x) / _BIN)), math.ceil(2 * REACH / _BIN))
+    if shape[0] * shape[1] > _MOST_BINS:
+        return Pile(0.0, 0.0, 0.0, 0.0)
     cells = np.minimum(((dx - low_x) / _BIN).astype(np.int64), shape[0] - 1) * shape[1]
     cells += np.minimum(((dy + REACH) / _BIN).astype(np.int64), shape[1] - 1)
     counts = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
@@ -124,6 +128,13 @@ def find_pile(dx: FloatArray, dy: FloatArray, low_x: float = -REACH, high_x: flo
     excess = count - background
     inner = int(np.count_nonzero((dx - x) ** 2 + (dy - y) ** 2 <= WINDOW**2 / 4)) - background / 4
     return Pile(x, y, excess, excess / math.sqrt(background + 1), inner / max(excess, 1.0))
+
+
+def cells(x: FloatArray, y: FloatArray, size: float = 100.0) -> IntArray:
+    """A number for each position, the same within a square cell of `size` nm."""
+    column, row = (np.floor(np.clip(axis, -_FARTHEST, _FARTHEST) / size).astype(np.int64) for axis in (x, y))
+    both: IntArray = column * 1_000_003 + row
+    return both
 
 
 def displacements(

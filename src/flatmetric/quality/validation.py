@@ -15,6 +15,7 @@ from flatmetric.formats.read import read_file
 from flatmetric.localizations import Localizations
 from flatmetric.matching.protocol import Protocol
 from flatmetric.quality.findings import repeated_rows
+from flatmetric.quality.inspect import not_in_nm
 
 _LARGEST = 2e9  # bytes
 _MOST_REPEATED = 0.005  # of the rows
@@ -97,6 +98,8 @@ def validate_file(path: Path, options: ReadOptions, expected: Expected, threads:
         table = read_file(path, options, threads=threads)
     except InputError as error:
         return Validation(path.name, (str(error).removeprefix(f"{path}: "),), ())
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: there is no such file") from error
     except OSError as error:
         return Validation(path.name, (f"can't be read, {error.strerror}",), ())
     source = table.provenance
@@ -145,7 +148,8 @@ def _field_problems(table: Localizations, expected: Expected) -> list[str]:
     if fov is None:
         below = int(np.count_nonzero((table.x < 0) | (table.y < 0)))
         many = below > _OUTSIDE * len(table)
-        return [f"{below} rows have x or y below 0, outside the field"] if many else []
+        said = [f"{below} rows have x or y below 0, outside the field"] if many else []
+        return [*said, *not_in_nm(table)]
     reached = float(np.percentile(table.x, 99)), float(np.percentile(table.y, 99))
     if all(high < _OTHER_UNIT * 2 * size for high, size in zip(reached, fov, strict=True)):
         return [f"positions reach to {max(reached):.4g} in a field of {fov[0]:g} nm: they are not in nm (give unit=)"]

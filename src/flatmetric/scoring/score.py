@@ -266,7 +266,11 @@ class Score(Shown):
         []
         """
         truth, pred = self.matched.truth.provenance, self.matched.pred.provenance
-        return [*truth.assumed("truth_"), *pred.assumed(), *self.matched.assumptions]
+        flat = []
+        depths = self.matched.truth.z
+        if self.dim == 2 and self.protocol.dim is None and depths is not None and depths.any():
+            flat = [f"scored in 2D, as {pred.file or 'the result'} has no depths (otherwise give dim=3)"]
+        return [*truth.assumed("truth_"), *pred.assumed(), *self.matched.assumptions, *flat]
 
     def curve(self, lam_max: float) -> FlatCurve:
         """The Flat Metric of the rows that count for every lam up to `lam_max`, nm; computed once.

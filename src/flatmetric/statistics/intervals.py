@@ -48,6 +48,13 @@ class Certainty:
     block: int | None = None
 
     def __post_init__(self) -> None:
+        for name in ("level", "resamples", "seed", "block"):
+            value = getattr(self, name)
+            whole = name != "level"
+            fits = isinstance(value, (int, np.integer)) if whole else isinstance(value, (int, float, np.number))
+            if isinstance(value, bool) or not (fits or (name == "block" and value is None)):
+                title = "ci" if name == "level" else name
+                raise InputError(f"{title} is {value!r:.40}; give a {'whole ' if whole else ''}number")
         if self.seed < 0:
             raise InputError(f"the seed is {self.seed}; give a whole number from 0")
         if not 1 <= self.level < 100:
