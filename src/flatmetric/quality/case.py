@@ -168,7 +168,7 @@ class Case:
     @cached_property
     def explained(self) -> float:
         """The part of the detections with a molecule nearby in their frame, beyond that of shuffled frames."""
-        chance = self.chance(self.pred, self.pile)
+        chance = self._chance()
         return (self.share_with_molecule(self.pile) - chance) / max(1 - chance, 1e-9)
 
     def is_convincing(self, pile: Pile) -> bool:
@@ -203,13 +203,13 @@ class Case:
                 both &= mask
         return int(np.count_nonzero(there & ~here & both)), int(np.count_nonzero(here & ~there & both))
 
-    def chance(self, table: Localizations, shift: Pile) -> float:
-        """The part of a table's rows that would have a molecule nearby if frames were shuffled; 0 for one frame."""
-        if table.frame.min() == table.frame.max():
+    def _chance(self) -> float:
+        """The part of the detections that would have a molecule nearby if frames were shuffled; 0 for one frame."""
+        if self.pred.frame.min() == self.pred.frame.max():
             return 0.0
-        frame = np.random.default_rng(0).permutation(table.frame)
-        mixed = dataclasses.replace(self, pred=dataclasses.replace(table, frame=frame))
-        return mixed.share_with_molecule(shift)
+        frame = np.random.default_rng(0).permutation(self.pred.frame)
+        mixed = dataclasses.replace(self, pred=dataclasses.replace(self.pred, frame=frame))
+        return mixed.share_with_molecule(self.pile)
 
     def flat_metric(self, dim: int | None = None) -> float:
         """The Flat Metric over the frames of the result, nm; in the dimension of the case, or in another."""

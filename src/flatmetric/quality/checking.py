@@ -46,21 +46,7 @@ def check_tables(
     >>> check_tables(truth, dataclasses.replace(truth, frame=truth.frame - 1))[0].fix
     'frame_base=0'
     """
-    _check_has_rows(truth)
-    if len(pred) == 0:
-        return Findings((), truth, pred, lam)
-    rules = protocol or Protocol()
-    truth, pred = _in_frames(truth, rules), _in_frames(pred, rules)
-    if len(truth) == 0 or len(pred) == 0:
-        return Findings((), truth, pred, lam)
-    found, case = _look(dataclasses.replace(Case.whole(truth, pred, lam, threads, rules.fov), dim=dim), rules)
-    cut = content.truncated(truth, case.pred) if _frames_fit(found) else None
-    if cut is not None:
-        before = case.value_of(truth, case.pred)
-        after = case.value_of(truth.select(truth.frame <= cut.estimate["last_frame"]), case.pred)
-        if after < before:
-            found.append(dataclasses.replace(cut, flat_metric_before=before, flat_metric_after=after))
-    return Findings(tuple(found), truth, pred, lam)
+    return _check(Case.whole, truth, pred, lam, protocol or Protocol(), dim, threads)
 
 
 def check_window(
@@ -80,29 +66,37 @@ def check_window(
     >>> print(check_window(t, t))
     Nothing looks wrong.
     """
-    _check_has_rows(truth)
-    if len(pred) == 0:
-        return Findings((), truth, pred, lam)
-    rules = protocol or Protocol()
+    return _check(Case.window, truth, pred, lam, protocol or Protocol(), dim, threads)
+
+
+def _check(
+    make: Callable[..., Case],
+    truth: Localizations,
+    pred: Localizations,
+    lam: float,
+    rules: Protocol,
+    dim: int,
+    threads: int | None,
+) -> Findings:
+    if len(truth) == 0:
+        raise InputError(f"{truth.provenance.file or 'truth'}: the truth has no row; give the true molecules")
     truth, pred = _in_frames(truth, rules), _in_frames(pred, rules)
     if len(truth) == 0 or len(pred) == 0:
         return Findings((), truth, pred, lam)
-    found, _ = _look(dataclasses.replace(Case.window(truth, pred, lam, threads, rules.fov), dim=dim), rules)
-    offset = sum(finding.estimate for finding in found if finding.kind == "frame_offset")
+    case = dataclasses.replace(make(truth, pred, lam, threads, rules.fov), dim=dim)
+    found, case = _look(case, rules)
     if _frames_fit(found):
+        offset = sum(finding.estimate for finding in found if finding.kind == "frame_offset")
         moved = pred if offset == 0 else dataclasses.replace(pred, frame=pred.frame - offset)
         cut = content.truncated(truth, moved)
+        if cut is not None and len(case.spans) == 1:
+            cut = content.without_end(case, cut)
         found += [] if cut is None else [cut]
     return Findings(tuple(found), truth, pred, lam)
 
 
 def _in_frames(table: Localizations, protocol: Protocol) -> Localizations:
     return select_rows(table, rows_within(table, dataclasses.replace(protocol, border=None)))
-
-
-def _check_has_rows(truth: Localizations) -> None:
-    if len(truth) == 0:
-        raise InputError(f"{truth.provenance.file or 'truth'}: the truth has no row; give the true molecules")
 
 
 def _frames_fit(found: list[Finding]) -> bool:

@@ -54,6 +54,15 @@ def truncated(truth: Localizations, pred: Localizations) -> Finding | None:
     return Finding("truncated", estimate, None, None, 1 - chance, {"last_frame": last})
 
 
+def without_end(case: Case, finding: Finding) -> Finding | None:
+    """The finding of an early end with what leaving out the frames after it does to the Flat Metric; None without a
+    gain.
+    """
+    covered = case.all_truth.select(case.all_truth.frame <= finding.estimate["last_frame"])
+    before, after = case.value_of(case.all_truth, case.pred), case.value_of(covered, case.pred)
+    return dataclasses.replace(finding, flat_metric_before=before, flat_metric_after=after) if after < before else None
+
+
 def blind_border(case: Case) -> Finding | None:
     """A border in which next to nothing is found, as by programs that need a whole box of pixels around a spot."""
     field = case.field or _field(case)
