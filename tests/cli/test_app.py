@@ -21,7 +21,7 @@ def test_version() -> None:
 
 def test_a_wrong_command_line_is_one_sentence_and_exit_code_2() -> None:
     for words, sentence in (
-        (("demoo",), "flatmetric: No such command 'demoo'."),
+        (("demoo",), "flatmetric: there is no command 'demoo'; did you mean demo?"),
         (("demo", "--lambda"), "flatmetric: No such option '--lambda'."),
         (("demo", "extra"), "flatmetric: Got unexpected extra argument"),
     ):

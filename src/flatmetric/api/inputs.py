@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import warnings
 from collections.abc import Callable, Mapping
@@ -59,7 +60,11 @@ def table_from(
     if isinstance(value, (str, os.PathLike)):
         path = Path(value)
         chosen = options_for(path, options) if per_file else options
-        return read_file(path, chosen, _bytes_of(path, progress), threads)
+        table = read_file(path, chosen, _bytes_of(path, progress), threads)
+        if chosen == options:
+            return table
+        said = (*table.provenance.conversions, "reading options from submissions.toml")
+        return dataclasses.replace(table, provenance=dataclasses.replace(table.provenance, conversions=said))
     try:
         renamed = options.columns if not isinstance(value, Localizations) else None
         table = value if isinstance(value, Localizations) else Localizations.from_table(value, columns=renamed)  # type: ignore[arg-type]
