@@ -122,7 +122,7 @@ def file_findings(table: Localizations, name: str) -> list[Finding]:
 
 def warn(findings: Findings | tuple[Finding, ...], whose: str, stacklevel: int = 4) -> None:
     """One warning for everything that looks wrong; limits of a program are no error of the file."""
-    faults = [finding for finding in findings if finding.kind not in ("blind_border", "worse_than_nothing")]
+    faults = [finding for finding in findings if not finding.is_limit]
     if faults:
         said = "; ".join(map(str, faults))
         warnings.warn(f"{whose}: {said}", FindingWarning, stacklevel=stacklevel)

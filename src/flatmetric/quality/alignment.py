@@ -129,9 +129,8 @@ def _fit(case: Case) -> _Fit | None:
         columns = columns[:, :3]
     solved = np.zeros((columns.shape[1], 2))
     solved[0] = case.pile.x, case.pile.y
-    radius = WINDOW
     for _ in range(_ROUNDS):
-        weights = _weights(moved - columns @ solved, radius)
+        weights = _weights(moved - columns @ solved, WINDOW)
         square = columns.T @ (weights[:, None] * columns)
         if np.linalg.cond(square) > 1e8:
             return None

@@ -87,7 +87,12 @@ class Finding:
     @property
     def is_fault(self) -> bool:
         """Whether the file is probably wrong; a blind border, or a bad result, may be the program's."""
-        return self.kind not in ("blind_border", "worse_than_nothing", "field")
+        return not self.is_limit and self.kind != "field"
+
+    @property
+    def is_limit(self) -> bool:
+        """Whether it is a limit of the program, and no error of the file."""
+        return self.kind in ("blind_border", "worse_than_nothing")
 
     def what(self) -> str:
         """What looks wrong, in words."""

@@ -111,6 +111,5 @@ def spread(table: Localizations) -> float:
 
 def scale_finding(case: Case, factor: float) -> Finding:
     """Positions that are `factor` times the true ones."""
-    kind = "unit" if abs(peak := math.log(factor)) > math.log(_OTHER_UNIT) and math.isfinite(peak) else "scale"
-    options = reading_options(kind, factor, case.pred.provenance)  # type: ignore[arg-type]
-    return Finding(kind, factor, None, None, 0.0, options)  # type: ignore[arg-type]
+    kind: Kind = "unit" if abs(math.log(factor)) > math.log(_OTHER_UNIT) else "scale"
+    return Finding(kind, factor, None, None, 0.0, reading_options(kind, factor, case.pred.provenance))
