@@ -188,6 +188,8 @@ def score_text(score: Score, intervals: Intervals | None = None) -> str:
         unit = "molecule" if score.weights == "uniform" else "photon"
         categories = {"merged": flat.merged or 0.0, "split": flat.split or 0.0}
         lines.append(error_budget(flat.value, flat.displaced, flat.missed, flat.false, unit, **categories))
+    if score.advice:
+        lines += ["", "What to do next", *aligned([[f"  -{one.gain:.1f} nm", one.sentence] for one in score.advice], "<")]
     lines += ["", *map(fill, _DETECTION)]
     if score.dim == 3:
         lines += map(fill, _IN_3D)

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from flatmetric.scoring.advice import Advice
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreOptions:
@@ -232,6 +234,22 @@ class Score(Shown):
         """What every molecule and every detection adds to the Flat Metric."""
         return row_costs(self.matched, self.flat_result, self.weights)
 
+    @cached_property
+    def advice(self) -> tuple[Advice, ...]:
+        """What to do next: at most five sentences, each with what it would take off the Flat Metric, nm.
+
+        Examples
+        --------
+        >>> frames = list(range(1, 41))
+        >>> t = Localizations(frame=frames, x=[0.0] * 40, y=[float(k) for k in frames])
+        >>> p = Localizations(frame=frames, x=[30.0] * 40, y=[float(k) for k in frames])
+        >>> print(score(t, p).advice[0])
+        Subtract the bias of x +30.0 nm. This would gain 30.0 nm.
+        """
+        from flatmetric.scoring.advice import advice_for
+
+        return advice_for(self)
+
     def get(self, key: str) -> float | None:
         """The value of a metric by its key in the JSON; None where it is undefined or was not asked for.
 
@@ -327,6 +345,7 @@ class Score(Shown):
             "undefined": self.undefined(),
             "assumptions": self.assumptions(),
             "findings": [finding.to_dict() for finding in self.findings],
+            "advice": [one.to_dict() for one in self.advice],
             "warnings": [str(finding) for finding in self.findings],
         }
 
