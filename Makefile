@@ -7,7 +7,7 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fra
 FUZZ_SECONDS ?= 60
 FUZZ_FLAGS := -std=c++17 -O1 -g -ffp-contract=off -Wall -Wextra -Wpedantic -Werror $(SANITIZE) -Icore
 
-.PHONY: demo test prove browser bench lint types fuzz clean
+.PHONY: demo test prove browser plot bench lint types fuzz clean
 
 demo: .venv/installed
 	@$(BIN)/flatmetric demo
@@ -30,6 +30,10 @@ browser:
 		|| { test "$$(id -u)" = 0 && command -v apt-get > /dev/null && apt-get update -qq \
 			&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium chromium-driver > /dev/null; } \
 		|| echo 'NO BROWSER: the tests of the pages will be skipped; install chromium and chromium-driver'
+
+# The drawing library of the pages, from its packages; needs node, and only where the marks in use change.
+plot:
+	cd src/flatmetric/pages/assets/plot && npm install --no-package-lock --silent && npm run --silent build
 
 # Every regime against its peers; about ten minutes on an otherwise idle machine. One alone: make bench ONLY=H
 bench: .venv/installed-dev

@@ -152,7 +152,8 @@ def first_paint_seconds() -> float | None:
     """Until a person sees the page of a million molecules; None without a browser."""
     import shutil
 
-    from flatmetric.pages.score_page import Scored, score_page
+    from flatmetric.pages.parts import Scored
+    from flatmetric.pages.score_page import score_page
     from tests.scenes import million
 
     if shutil.which("chromium") is None or shutil.which("chromedriver") is None:

@@ -3,7 +3,6 @@
 Run from the repository: python examples/make_demo_data.py
 """
 
-import tempfile
 from pathlib import Path
 
 from flatmetric.formats.write import write
@@ -26,23 +25,22 @@ PROGRAMS = {"baseline": "baseline-1", "dog": "dog-2"}
 
 
 def main() -> None:
-    """Simulate, localize, and write truth and results as CSV."""
+    """Simulate, localize, and write images, truth and results."""
     truth = molecules(DATASET, SEED)
     write(truth, DATA / "demo_truth.csv", "challenge-truth")
     camera = DATASET.camera
-    with tempfile.TemporaryDirectory() as folder:
-        stack = Path(folder) / "stack.ome.tif"
-        write_stack(
-            stack,
-            images(truth, DATASET, SEED),
-            frames=DATASET.frames,
-            pixels=DATASET.pixels,
-            pixel_size=DATASET.pixel_size,
-        )
-        for name, method in PROGRAMS.items():
-            known = StackCamera(DATASET.pixel_size, camera.offset, camera.photons_per_count)
-            result = localize_stack(open_stack(stack), participant(method), known)
-            write(result, DATA / f"demo_{name}.csv", "thunderstorm")
+    stack = DATA / "demo_stack.ome.tif"
+    write_stack(
+        stack,
+        images(truth, DATASET, SEED),
+        frames=DATASET.frames,
+        pixels=DATASET.pixels,
+        pixel_size=DATASET.pixel_size,
+    )
+    for name, method in PROGRAMS.items():
+        known = StackCamera(DATASET.pixel_size, camera.offset, camera.photons_per_count)
+        result = localize_stack(open_stack(stack), participant(method), known)
+        write(result, DATA / f"demo_{name}.csv", "thunderstorm")
 
 
 if __name__ == "__main__":

@@ -32,8 +32,11 @@ class Shown:
         figure: Figure = look_of(self).plot(self)
         return figure
 
-    def report(self, path: str | os.PathLike[str]) -> None:
+    def report(self, path: str | os.PathLike[str], *, stack: str | os.PathLike[str] | None = None) -> None:
         """Write a page with everything, all in one file that needs no network.
+
+        `stack` is a TIFF file with the camera images, which the page of a score or a comparison shows under the points.
+        A leaderboard may have a folder instead of a file: then each program has a page of its own.
 
         Examples
         --------
@@ -45,7 +48,7 @@ class Shown:
         >>> page.read_text(encoding="utf-8").startswith("<!doctype html>")
         True
         """
-        look_of(self).report(self, path)
+        look_of(self).report(self, path, stack=stack)
 
     def _repr_html_(self) -> str:
         html: str = look_of(self).html(self)

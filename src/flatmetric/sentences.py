@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from flatmetric.metrics.table import METRICS
+
 if TYPE_CHECKING:
     from flatmetric.scoring.intervals import Intervals
-    from flatmetric.statistics.comparison import Pair
+    from flatmetric.scoring.score import Score
+    from flatmetric.statistics.comparison import Comparison, Pair
 
 
 def budget_sentence(value: float, displaced: float, missed: float, false: float, unit: str = "molecule") -> str:
@@ -22,6 +25,62 @@ def budget_sentence(value: float, displaced: float, missed: float, false: float,
     parts = {"displaced molecules": displaced, "missed molecules": missed, "false detections": false}
     largest = max(parts, key=lambda name: parts[name])
     return f"On average {value:.1f} nm per {unit}; {100 * parts[largest] / value:.0f} % of it from {largest}."
+
+
+def gain_sentence(score: Score) -> str:
+    """What all advice together would gain; empty without advice."""
+    value = score.flat_metric.value
+    if value is None or not score.advice:
+        return ""
+    after = value - sum(one.gain for one in score.advice)
+    what = "This" if len(score.advice) == 1 else "All of it together"
+    return f"{what} would take the Flat Metric from {value:.1f} to {after:.1f} nm."
+
+
+def disagreements(comparison: Comparison) -> list[str]:
+    """Where another metric has another favourite than the Flat Metric, and why; a sentence for each such metric.
+
+    Examples
+    --------
+    >>> from flatmetric.scoring.score import score
+    >>> from flatmetric.statistics.comparison import compare_scores
+    >>> truth = {"frame": list(range(1, 41)), "x": [0.0] * 40, "y": [0.0] * 40}
+    >>> few = {"frame": list(range(1, 21)), "x": [1.0] * 20, "y": [0.0] * 20}
+    >>> compared = compare_scores({"few": score(truth, few), "all": score(truth, dict(truth, x=[9.0] * 40))})
+    >>> disagreements(compared)
+    ['few has the best RMSE lateral but the worst Flat Metric: 62.5 nm of it are from missed molecules.']
+    """
+    named = list(zip(comparison.names, comparison.scores, strict=True))  # best first
+    sentences: dict[str, list[str]] = {}
+    for key in _RIVALS:
+        known = {name: value for name, score in named if (value := score.get(key)) is not None}
+        if len(known) < len(named):
+            continue
+        best = max(known.values()) if METRICS[key].better == "higher" else min(known.values())
+        if known[comparison.names[0]] != best:
+            favourite = next(name for name, value in known.items() if value == best)
+            sentences.setdefault(favourite, []).append(METRICS[key].title)
+    return [_disagreement(name, titles, named) for name, titles in sentences.items()]
+
+
+_RIVALS = (
+    "challenge.jaccard",
+    "challenge.recall",
+    "challenge.precision",
+    "challenge.rmse_xy",
+    "challenge.rmse_z",
+    "challenge.efficiency",
+)
+
+
+def _disagreement(name: str, titles: list[str], named: list[tuple[str, Score]]) -> str:
+    place = [other for other, _ in named].index(name)
+    rank = "the worst" if place == len(named) - 1 else f"only place {place + 1} by"
+    flat = named[place][1].flat_metric
+    parts = {"displaced molecules": flat.displaced, "missed molecules": flat.missed, "false detections": flat.false}
+    largest = max(parts, key=lambda part: parts[part] or 0.0)
+    listed = titles[0] if len(titles) == 1 else f"{', '.join(titles[:-1])} and {titles[-1]}"
+    return f"{name} has the best {listed} but {rank} Flat Metric: {parts[largest]:.1f} nm of it are from {largest}."
 
 
 def pair_sentence(pair: Pair) -> str:

@@ -43,6 +43,14 @@ class Stack:
                 block = [_image(pages[at], self) for at in range(first, min(first + size, self.frames))]
                 yield first + 1, np.stack(block)
 
+    def images(self, frames: Iterable[int]) -> Iterator[tuple[int, Image]]:
+        """The images of some frames, by their numbers from 1."""
+        with ExitStack() as opened:
+            errors = opened.enter_context(_collected_errors())
+            pages = _pages(_open(self.path, opened), self.path, errors)
+            for frame in frames:
+                yield frame, _image(pages[frame - 1], self)
+
 
 def open_stack(path: Path) -> Stack:
     """Look at a TIFF file: one grey 16-bit image for each frame, all of one size.

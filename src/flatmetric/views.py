@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import io
+import itertools
 import os
+import re
 from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
@@ -12,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from flatmetric._files import write_text
+from flatmetric._files import make_folder, write_text
 from flatmetric._shown import Shown
 from flatmetric.challenge.leaderboard import Leaderboard
 from flatmetric.errors import InputError
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from flatmetric.pages.board_page import Background, Board
+    from flatmetric.pages.camera import Movie
+
 _PARTS = (("displaced", style.DISPLACED), ("missed", style.MISSED), ("false", style.FALSE))
 _MAIN = ("challenge.jaccard", "challenge.recall", "challenge.precision", "challenge.rmse_xy", "challenge.efficiency")
 _REACH = 400.0  # nm: displacements that are drawn
@@ -39,6 +45,7 @@ class Look:
     """How one kind of result looks."""
 
     kind: ClassVar[type[Shown]]
+    shows_images: ClassVar[bool] = False
 
     def html(self, result: Any) -> str:
         """HTML for a notebook: small, in the colours of the notebook."""
@@ -48,18 +55,27 @@ class Look:
         """The one figure that answers."""
         raise NotImplementedError
 
-    def page(self, result: Any, command: str, say: Callable[[str], str]) -> str:
-        """A page; `command` makes it again, `say` puts findings into the words of the one who asked."""
+    def page(self, result: Any, command: str, say: Callable[[str], str], stack: Path | None = None) -> str:
+        """A page; `command` makes it again, `say` puts findings into the words of the one who asked, and `stack` has
+        the camera images, where the look shows any.
+        """
         raise NotImplementedError
 
     def report(
-        self, result: Any, path: str | os.PathLike[str], command: str | None = None, say: Callable[[str], str] = str
+        self,
+        result: Any,
+        path: str | os.PathLike[str],
+        command: str | None = None,
+        say: Callable[[str], str] = str,
+        stack: str | os.PathLike[str] | None = None,
     ) -> None:
         """Write a page to a file."""
         if not isinstance(path, (str, os.PathLike)):
             raise InputError(f"path is {path!r:.60}; give the name of a file that ends in .html")
         made = f".report({Path(path).name!r})" if command is None else command
-        write_text(self.page(result, made, say), Path(path))
+        if stack is not None and not self.shows_images:
+            raise InputError(f"stack is {stack}, but only the page of a score or a comparison shows camera images")
+        write_text(self.page(result, made, say, None if stack is None else Path(stack)), Path(path))
 
 
 def look_of(result: Shown) -> Look:
@@ -98,6 +114,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 class _ScoreLook(Look):
     kind = Score
+    shows_images = True
 
     def html(self, result: Score) -> str:
         flat = result.flat_metric
@@ -143,16 +160,24 @@ class _ScoreLook(Look):
             frame_map(figure.subplots(), result, frame)
             return figure
 
-    def page(self, result: Score, command: str, say: Callable[[str], str]) -> str:
+    def page(self, result: Score, command: str, say: Callable[[str], str], stack: Path | None = None) -> str:
+        from flatmetric.pages.parts import Scored
         from flatmetric.pages.score_page import score_page
+        from flatmetric.statistics.intervals import confidence
 
-        return score_page(_scored(result, result.name, [say(str(finding)) for finding in result.findings]), command)
+        intervals = result.intervals
+        if intervals is None and len(result.matched.truth_kept):
+            intervals = confidence(result)  # a number on a page has its interval
+        found = tuple(say(str(finding)) for finding in result.findings)
+        return score_page(Scored(result.name, result, intervals, found), command, _movie(stack, result))
 
 
-def _scored(score: Score, name: str, remarks: Sequence[str]) -> Any:
-    from flatmetric.pages.score_page import Scored
+def _movie(stack: Path | None, *scores: Score) -> Movie | None:
+    """The camera images, if there are any."""
+    from flatmetric.pages.camera import open_movie
 
-    return Scored(name, score, score.intervals, tuple(remarks))
+    tables = [table for score in scores for table in (score.matched.truth, score.matched.pred)]
+    return None if stack is None else open_movie(stack, *tables)
 
 
 def _interval(score: Score, key: str) -> str:
@@ -179,6 +204,7 @@ def _budget_bar(score: Score) -> str:
 
 class _ComparisonLook(Look):
     kind = Comparison
+    shows_images = True
 
     def html(self, result: Comparison) -> str:
         named = list(zip(result.names, result.scores, strict=True))
@@ -209,13 +235,15 @@ class _ComparisonLook(Look):
                     axes.set_xlim(0, max(axes.get_xlim()[1], 1.05 * span[1]))
             return figure
 
-    def page(self, result: Comparison, command: str, say: Callable[[str], str]) -> str:
-        from flatmetric.pages.score_page import comparison_page
+    def page(self, result: Comparison, command: str, say: Callable[[str], str], stack: Path | None = None) -> str:
+        from flatmetric.pages.comparison_page import comparison_page
+        from flatmetric.pages.parts import Scored
 
         scored = []
-        for name, score in zip(result.names, result.scores, strict=True):
-            scored.append(_scored(score, name, [say(finding.for_one_file()) for finding in score.findings]))
-        return comparison_page(result, scored, command)
+        for name, score, intervals in zip(result.names, result.scores, result.intervals, strict=True):
+            found = tuple(say(finding.for_one_file()) for finding in score.findings)
+            scored.append(Scored(name, score, intervals, found))
+        return comparison_page(result, scored, command, _movie(stack, *result.scores))
 
 
 _MOST_PAIRS = 6
@@ -246,11 +274,69 @@ class _LeaderboardLook(Look):
             standings(figure.subplots(), places)
             return figure
 
-    def page(self, result: Leaderboard, command: str, say: Callable[[str], str]) -> str:
+    def page(self, result: Leaderboard, command: str, say: Callable[[str], str], stack: Path | None = None) -> str:
         from flatmetric.pages.board_page import board_page
 
-        suspect = {name: [say(text) for text in texts] for name, texts in result.suspect.items()}
-        return board_page(result.ranking, result.entries, result.failures, command, suspect)
+        return board_page(board_of(result, command, say))
+
+    def report(
+        self,
+        result: Leaderboard,
+        path: str | os.PathLike[str],
+        command: str | None = None,
+        say: Callable[[str], str] = str,
+        stack: str | os.PathLike[str] | None = None,
+    ) -> None:
+        """Write a page to a file, or into a folder with a page for each program."""
+        if not isinstance(path, (str, os.PathLike)) or stack is not None or is_page(path):
+            super().report(result, path, command, say, stack)
+        else:
+            made = f".report({Path(path).name!r})" if command is None else command
+            write_pages(board_of(result, made, say), Path(path))
+
+
+INDEX = "index.html"
+"""The page of a leaderboard in a folder of pages."""
+PROGRAMS = "programs"
+"""The folder beside it with a page for each program."""
+
+
+def is_page(path: str | os.PathLike[str]) -> bool:
+    """Whether a page goes into one file, and not into a folder.
+
+    Examples
+    --------
+    >>> is_page("page.html"), is_page("pages")
+    (True, False)
+    """
+    return Path(path).suffix.lower() in (".html", ".htm")
+
+
+def board_of(board: Leaderboard, command: str, say: Callable[[str], str]) -> Board:
+    """A leaderboard as its pages need it."""
+    from flatmetric.pages.board_page import Board
+
+    suspect = {name: [say(text) for text in texts] for name, texts in board.suspect.items()}
+    return Board(board.ranking, board.entries, board.failures, command, suspect)
+
+
+def write_pages(board: Board, folder: Path, background: Background | None = None, index: str = INDEX) -> None:
+    """Write the page of a leaderboard into a folder, and one for each program into programs/."""
+    from flatmetric.pages.board_page import board_page
+    from flatmetric.pages.program_page import program_page
+
+    files: dict[str, str] = {}
+    for program in board.programs:
+        stem = re.sub(r"[^A-Za-z0-9._-]+", "-", program).strip(".-") or "program"
+        taken = {name.lower() for name in files.values()}  # some file systems know no case
+        names = (f"{stem}{'' if k == 1 else f'-{k}'}.html" for k in itertools.count(1))
+        files[program] = next(name for name in names if name.lower() not in taken)
+    make_folder(folder / PROGRAMS)
+    beside = dataclasses.replace(board, links=files)
+    for program, file in files.items():
+        write_text(program_page(beside, program, f"../{index}"), folder / PROGRAMS / file)
+    linked = dataclasses.replace(board, links={program: f"{PROGRAMS}/{file}" for program, file in files.items()})
+    write_text(board_page(linked, background), folder / index)
 
 
 class _TableLook(Look):
@@ -275,20 +361,20 @@ class _TableLook(Look):
             axes.invert_yaxis()
             return figure
 
-    def page(self, result: Localizations, command: str, say: Callable[[str], str]) -> str:
-        from flatmetric.pages.html import page, paragraph, table
+    def page(self, result: Localizations, command: str, say: Callable[[str], str], stack: Path | None = None) -> str:
+        from flatmetric.pages.html import Section, page, paragraph, table
+        from flatmetric.pages.parts import alerts
         from flatmetric.quality.inspect import inspect_table
 
         inspection = inspect_table(result)
-        warned = "".join(paragraph(say(text), "warning") for text in inspection.warnings)
-        extent = [[axis, f"{low:.1f}", f"{high:.1f}"] for axis, (low, high) in inspection.extent.items()]
-        body = warned + _picture(self.plot(result), "All localizations")
-        body += table("extent", "Extent [nm]", ["axis", "from", "to"], extent)
-        body += "".join(paragraph(step) for step in (*inspection.conversions, *result.provenance.assumptions))
         title = Path(result.provenance.file).name if result.provenance.file else "Localizations"
-        return page(
-            title, repr(result).strip("<>").split(", from")[0], [("table", "Localizations", body)], {"kind": "table"}
-        )
+        first = alerts([say(text) for text in inspection.warnings]) + f"<h1>{escape(title)}</h1>"
+        first += paragraph(repr(result).strip("<>").split(", from")[0], "answer")
+        first += _picture(self.plot(result), "All localizations")
+        extent = [[axis, f"{low:.1f}", f"{high:.1f}"] for axis, (low, high) in inspection.extent.items()]
+        body = table("extent", "Extent [nm]", ["axis", "from", "to"], extent)
+        body += "".join(paragraph(step) for step in (*inspection.conversions, *result.provenance.assumptions))
+        return page(title, first, [Section("table", "How it was read", body)], {"kind": "table"})
 
 
 def _cell(value: Any) -> str:
@@ -316,16 +402,17 @@ class _FindingsLook(Look):
                 _displacement_map(axes, result.truth, pred, title)
             return figure
 
-    def page(self, result: Findings, command: str, say: Callable[[str], str]) -> str:
-        from flatmetric.pages.html import page, paragraph
+    def page(self, result: Findings, command: str, say: Callable[[str], str], stack: Path | None = None) -> str:
+        from flatmetric.pages.html import Section, page, paragraph
+        from flatmetric.pages.parts import alerts, made_by
 
-        body = "".join(paragraph(say(str(finding)), "warning") for finding in result) or paragraph(
-            "Nothing looks wrong."
-        )
+        first = alerts([say(str(finding)) for finding in result])
+        count = "1 finding" if len(result) == 1 else f"{len(result)} findings"
+        first += f"<h1>{f'{count}.' if result else 'Nothing looks wrong.'}</h1>"
         if result.truth is not None:
-            body += _picture(self.plot(result), "Displacements of detections from molecules of the same frames")
-        answer = f"{len(result)} findings." if result else "Nothing looks wrong."
-        return page("Check of a result", answer, [("findings", "Findings", body)], {"kind": "findings"})
+            label = "Displacements of detections from molecules of the same frames"
+            first += paragraph(f"{label}:") + _picture(self.plot(result), label)
+        return page("Check of a result", first, [Section("method", "Method", made_by(command))], {"kind": "findings"})
 
 
 def _displacement_map(axes: Axes, truth: Localizations, pred: Localizations, title: str) -> None:

@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 import flatmetric as fm
-from flatmetric.pages.score_page import Scored, score_page
+from flatmetric.pages.parts import Scored
+from flatmetric.pages.score_page import score_page
 from flatmetric.statistics.entries import entry_of
 from flatmetric.statistics.intervals import confidence
 from tests.scenes import run

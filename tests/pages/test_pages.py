@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import json
 import os
 import re
+import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import flatmetric as fm
 from flatmetric.formats.write import write
-from flatmetric.pages.board_page import board_page
-from flatmetric.pages.html import page, table
+from flatmetric.localizations import Provenance
+from flatmetric.pages import board_page as pages_of_boards
+from flatmetric.pages import camera, picture
+from flatmetric.pages.board_page import Board, board_page
+from flatmetric.pages.camera import camera_content, open_movie
+from flatmetric.pages.html import Section, page, table
+from flatmetric.pages.parts import Scored
 from flatmetric.pages.sampling import chosen_frames, curve_content, field_content, frames_content, series_content
-from flatmetric.pages.score_page import Scored, score_page
+from flatmetric.pages.score_page import score_page
 from flatmetric.statistics.entries import entry_of
 from flatmetric.statistics.ranking import rank
 from tests.scenes import draw, run
@@ -24,6 +32,7 @@ from tests.scenes import draw, run
 # What looks wrong with made-up tables is not what is tested here.
 pytestmark = pytest.mark.filterwarnings("ignore::flatmetric.FindingWarning")
 
+PIXELS = Provenance(pixel_size=(100.0, 100.0))
 NOTHING = {"frame": np.empty(0, dtype=np.int64), "x": np.empty(0), "y": np.empty(0)}
 
 
@@ -59,14 +68,13 @@ def test_the_worst_frame_is_kept_however_large_it_is() -> None:
 
 
 def test_a_frame_holds_its_rows_and_their_partners(score: fm.Score) -> None:
-    content = frames_content(score, 10_000)
+    content = frames_content([score], 10_000)
     assert content["total"] == len(content["shown"])
     truth = score.matched.truth
     assert sum(len(frame["truth"]["row"]) for frame in content["shown"]) == len(truth)
     for frame in content["shown"]:
-        for i, j in enumerate(frame["truth"]["partner"]):
-            if j >= 0:
-                assert frame["pred"]["partner"][j] == i
+        partners = [i for i in frame["programs"][0]["partner"] if i >= 0]
+        assert len(set(partners)) == len(partners) and all(i < len(frame["truth"]["row"]) for i in partners)
         assert (truth.frame[frame["truth"]["row"]] == frame["frame"]).all()
 
 
@@ -74,8 +82,9 @@ def test_with_photons_as_weights_a_row_still_costs_its_distance_or_lam() -> None
     truth = {"frame": [1, 1, 1], "x": [0.0, 900.0, 5000.0], "y": [0.0] * 3, "photons": [100.0, 300.0, 50.0]}
     pred = {"frame": [1, 1], "x": [30.0, 9000.0], "y": [40.0, 0.0], "photons": [100.0, 70.0]}
     scored = fm.score(truth, pred, weights="photons", lam=125)
-    (frame,) = frames_content(scored, 100)["shown"]
-    assert frame["truth"]["cost"] == [50, 125, 125] and frame["pred"]["cost"] == [0, 125]
+    (frame,) = frames_content([scored], 100)["shown"]
+    (one,) = frame["programs"]
+    assert one["truth_cost"] == [50, 125, 125] and one["pred_cost"] == [0, 125] and one["partner"] == [0, -1]
 
 
 def test_long_series_are_averaged_and_keep_their_sum() -> None:
@@ -88,18 +97,75 @@ def test_long_series_are_averaged_and_keep_their_sum() -> None:
     assert total == pytest.approx(scored.flat_metric.value * len(scored.matched.truth_kept), rel=1e-3)
 
 
-def test_many_places_are_counted_and_none_is_lost() -> None:
+def unpacked(text: str, kind: str) -> Any:
+    return np.frombuffer(zlib.decompress(base64.b64decode(text)), kind)
+
+
+def test_many_places_are_counted_and_none_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     truth = {"frame": rng.integers(1, 100, 5000), "x": rng.uniform(0, 9000, 5000), "y": rng.uniform(0, 4000, 5000)}
     scored = fm.score(truth, {name: column[:3000] for name, column in truth.items()})
-    field = field_content(scored)
-    assert field["kind"] == "counts"
-    assert {name: int(np.sum(layer)) for name, layer in field["layers"].items()} == {
-        "truth": 5000,
-        "found": 3000,
-        "missed": 2000,
-        "false": 0,
-    }
+    monkeypatch.setattr(picture, "MOST_PLACES", 7000)
+    content = picture.picture_content([scored])
+    (program,) = content["programs"]
+    layers = {"truth": content["truth"], **{name: program[name] for name in ("found", "missed", "false")}}
+    expected = {"truth": 5000, "found": 3000, "missed": 2000, "false": 0}
+    assert content["kind"] == "squares"
+    assert {name: layer["count"] for name, layer in layers.items()} == expected
+    assert {name: int(unpacked(layer["squares"], "u1").sum()) for name, layer in layers.items()} == expected
+
+
+def test_few_places_are_all_there_to_a_nanometre(score: fm.Score) -> None:
+    content = picture.picture_content([score])
+    (left, right), truth = content["x"], score.matched.kept_truth
+    x = left + (right - left) * unpacked(content["truth"]["x"], "<u2") / 65535
+    np.testing.assert_allclose(x, truth.x, atol=0.5)
+    assert content["programs"][0]["missed"]["count"] == int((score.costs.truth_partner < 0).sum())
+
+
+def test_the_picture_is_blurred_by_the_precision(score: fm.Score) -> None:
+    assert isinstance(score.challenge.rmse_xy, float)
+    assert picture.blur(score) == pytest.approx(score.challenge.rmse_xy / np.sqrt(2), abs=0.01)
+    assert picture.blur(fm.score(score.matched.truth, NOTHING)) == 15.0
+    assert picture.blur(fm.score(score.matched.truth, score.matched.truth)) == 2.0
+
+
+def test_what_programs_find_is_counted_for_every_pair(score: fm.Score) -> None:
+    other = fm.score(score.matched.truth, score.matched.pred.select(np.arange(20)))
+    shared = picture.shared_content([score, other])
+    found = [one.costs.truth_partner >= 0 for one in (score, other)]
+    assert shared["only"] == [[0, int((found[0] & ~found[1]).sum())], [int((found[1] & ~found[0]).sum()), 0]]
+    assert shared["both"][0][1] == int((found[0] & found[1]).sum())
+    np.testing.assert_array_equal(unpacked(shared["found"], "u1"), found[0] + 2 * found[1])
+
+
+def test_the_field_tells_shares_and_keeps_all_false(score: fm.Score) -> None:
+    field = field_content(score)
+    assert sum(map(sum, field["false"])) <= int((score.costs.pred_partner < 0).sum())
+    known = [share for row in field["share"] for share in row if share is not None]
+    assert 0 <= min(known) <= max(known) <= 1
+
+
+def test_camera_images_are_quantised_by_their_noise(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    images = rng.poisson(rng.uniform(50, 4000, (5, 16, 24))).astype(np.uint16)
+    import tifffile
+
+    tifffile.imwrite(tmp_path / "a.tif", images)
+    movie = open_movie(tmp_path / "a.tif", dataclasses.replace(fm.Localizations.from_table(NOTHING), provenance=PIXELS))
+    content = camera_content(movie, [4, 2, 99])
+    assert list(content["images"]) == ["4", "2"] and (content["width"], content["height"]) == (24, 16)
+    steps = unpacked(content["images"]["4"], "u1").reshape(16, 24) / 255
+    counts = content["low"] + steps**2 * (content["high"] - content["low"])
+    np.testing.assert_allclose(counts, images[3], atol=40)
+    with pytest.raises(fm.InputError, match=r"a\.tif: does not say its pixel size; give pixel_size= in nm"):
+        open_movie(tmp_path / "a.tif")
+
+
+def test_of_too_many_images_the_first_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(camera, "_MOST_BYTES", 64 * 64 * 1.1 * 3)
+    stack = Path(fm.__file__).parent / "data" / "demo_stack.ome.tif"
+    assert list(camera_content(open_movie(stack), [5, 9, 2, 7])["images"]) == ["5", "9", "2"]
 
 
 def test_curves_are_exact_where_they_are_given(score: fm.Score) -> None:
@@ -112,21 +178,21 @@ def test_curves_are_exact_where_they_are_given(score: fm.Score) -> None:
 @pytest.mark.parametrize("rules", [{}, {"first_frame": 10_000}])
 def test_scores_of_nothing_have_a_page(score: fm.Score, rules: dict[str, int]) -> None:
     empty = fm.score(score.matched.truth, NOTHING, protocol=fm.Protocol(**rules))  # type: ignore[arg-type]
-    html = score_page(Scored("empty", empty, warnings=("nothing was found",)), "flatmetric score a b")
+    html = score_page(Scored("empty", empty, findings=("nothing was found",)), "flatmetric score a b")
     content_of(html)
     assert "nothing was found" in html
 
 
 def test_everything_from_users_is_escaped(score: fm.Score) -> None:
     evil = "</script><img src=x onerror=alert(1)>'\""
-    html = score_page(Scored(evil, score, warnings=(evil,)), f"flatmetric score {evil}")
+    html = score_page(Scored(evil, score, findings=(evil,)), f"flatmetric score {evil}")
     assert evil not in html and "<img" not in html.replace("plotly", "").split("<script>")[0]
     assert content_of(html)["programs"][0]["name"] == evil  # type: ignore[index]
     entries = [entry_of(evil, name, score) for name in (evil, "other")]
-    html = board_page(rank(entries), entries, {(evil, evil): evil}, evil)
+    html = board_page(Board(rank(entries), entries, {(evil, evil): evil}, evil, {(evil, evil): [evil]}, {evil: evil}))
     assert evil not in html
     assert "&lt;/script&gt;" in table(evil, evil, [evil], [[evil]]) and evil not in table(evil, evil, [evil], [[evil]])
-    assert evil not in page(evil, evil, [("a", evil, "")], {evil: evil})
+    assert evil not in page(evil, "", [Section("a", evil, "")], {evil: evil})
 
 
 def test_nothing_in_a_page_points_outside() -> None:
@@ -139,17 +205,18 @@ def test_nothing_in_a_page_points_outside() -> None:
 
 def test_programs_without_a_common_data_set_have_no_overall_rank(score: fm.Score) -> None:
     entries = [entry_of("one", "a", score), entry_of("two", "b", score)]
-    html = board_page(rank(entries), entries, {}, "flatmetric leaderboard")
+    html = board_page(Board(rank(entries), entries, {}, "flatmetric leaderboard"))
     assert "there is no overall rank" in html and "Ranks in one" in html and "Ranks in two" in html
-    assert "No result was scored." in board_page(rank([]), [], {("one", "a"): "broken"}, "flatmetric leaderboard")
+    assert "No result was scored." in board_page(Board(rank([]), [], {("one", "a"): "broken"}, "flatmetric"))
 
 
-def test_of_many_programs_only_the_best_are_paired(score: fm.Score) -> None:
+def test_of_many_programs_only_the_best_are_paired(score: fm.Score, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages_of_boards, "_MOST_PAIRS", 450)
     first = entry_of("one", "p0", score)
-    entries = [dataclasses.replace(first, program=f"p{k}", costs=first.costs * (1 + k)) for k in range(300)]
-    html = board_page(rank(entries), entries, {}, "flatmetric leaderboard")
-    assert "Only the 126 best programs are here" in html
-    assert len(html) < 8_000_000
+    entries = [dataclasses.replace(first, program=f"p{k}", costs=first.costs * (1 + k)) for k in range(40)]
+    html = board_page(Board(rank(entries), entries, {}, "flatmetric leaderboard"))
+    assert "Only the 30 best programs are here" in html
+    assert len(content_of(html)["pairs"]) == 30 * 29 / 2  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("command", ["score", "compare", "leaderboard"])

@@ -8,7 +8,7 @@ from flatmetric._shown import Shown
 from flatmetric.errors import InputError
 
 
-def report(result: Shown, path: str | os.PathLike[str]) -> None:
+def report(result: Shown, path: str | os.PathLike[str], *, stack: str | os.PathLike[str] | None = None) -> None:
     """Write a page with everything about a result, all in one file that needs no network.
 
     Parameters
@@ -16,7 +16,10 @@ def report(result: Shown, path: str | os.PathLike[str]) -> None:
     result
         What `score`, `compare`, `leaderboard`, `check` or `read` returned.
     path
-        The HTML file to write.
+        The HTML file to write; for a leaderboard also a folder, which gets a page for each program.
+    stack
+        A TIFF file with the camera images, which the page of a score or a comparison shows under the points. Where it
+        does not say its pixel size, that of the tables is taken.
 
     Examples
     --------
@@ -33,4 +36,4 @@ def report(result: Shown, path: str | os.PathLike[str]) -> None:
         raise InputError(
             f"result is a {type(result).__name__}; give what score, compare, leaderboard or check returned"
         )
-    result.report(path)
+    result.report(path, stack=stack)

@@ -54,6 +54,8 @@ class ScoreStore:
                 tuple(map(str, kept["findings"])),
                 tuple((int(frame), float(x), float(y)) for frame, x, y in kept["sample"]),
                 int(kept["rows"]),
+                None if kept["parts"] is None else tuple(map(float, kept["parts"])),  # type: ignore[arg-type]
+                tuple(map(str, kept["advice"])),
             )
         except (ValueError, KeyError, TypeError):
             return None

@@ -80,12 +80,13 @@ def run(options: ChallengeFlags) -> None:
 
     It simulates the data sets, runs all programs, scores and ranks them, and draws the paper's Figures 1c and 4.
     """
-    from flatmetric._shown import look_of
     from flatmetric.api.leaderboard import board_options
     from flatmetric.challenge.leaderboard import write_leaderboard
     from flatmetric.challenge.runner import runs_csv
     from flatmetric.challenge.submissions import Found, find_submissions
+    from flatmetric.challenge_report import background
     from flatmetric.paper.agreement import AGREEMENT, FIGURES, verdict, write_agreement
+    from flatmetric.views import PROGRAMS, board_of, write_pages
 
     settings = board_options({**options, "seed": 0})
     figures = [f"{stem}.{suffix}" for stem in FIGURES for suffix in ("png", "pdf")]
@@ -101,7 +102,7 @@ def run(options: ChallengeFlags) -> None:
             )
         found = find_submissions(options["existing"])
     else:
-        runs = _run(options, {_BOARD, _PAGE, AGREEMENT, _RUNS, *figures})
+        runs = _run(options, {_BOARD, _PAGE, PROGRAMS, AGREEMENT, _RUNS, *figures})
         ours = {(r.dataset, r.program) for r in runs if r.reason is None}
         found = Found((), {})
         if ours:
@@ -111,11 +112,12 @@ def run(options: ChallengeFlags) -> None:
     missing = {(r.dataset, r.program): r.reason for r in runs if r.reason is not None}
     with progress_bar() as progress:
         scored = write_leaderboard(found, options["out"] / _BOARD, settings, missing, progress, options["replace"])
-    look_of(scored).report(scored, options["out"] / _PAGE, this_command(), as_flags)
     print(as_flags(scored.to_markdown()) + "\n")
-    written = [_PAGE, _BOARD] + ([_RUNS] if runs else [])
+    written = [_PAGE, PROGRAMS, _BOARD] + ([_RUNS] if runs else [])
+    conclusions = []
     if scored.entries:
         measured, ahead = write_agreement(scored.entries, options["out"])
+        conclusions = [verdict(ahead)]
         print(_agreement_text(measured, ahead))
         print(verdict(ahead) + "\n")
         written += [AGREEMENT, *figures]
@@ -123,6 +125,9 @@ def run(options: ChallengeFlags) -> None:
         for name in (AGREEMENT, *figures):
             (options["out"] / name).unlink(missing_ok=True)  # of an earlier run
         print("no result was scored, so there is nothing to draw")
+    board = board_of(scored, this_command(), as_flags)
+    more = background(options["existing"] or options["out"], runs, conclusions, options["out"])
+    write_pages(board, options["out"], more, _PAGE)
     print(f"written: {', '.join(str(options['out'] / name) for name in written)}")
 
 

@@ -12,10 +12,11 @@ from flatmetric.api.options import Option, only
 from flatmetric.api.rules import rule_files
 from flatmetric.challenge.submissions import program_names
 from flatmetric.cli import text
-from flatmetric.cli.options import Argument, Json, Report, Truth, command
+from flatmetric.cli.options import Argument, Json, ReportOnImages, Truth, command
 from flatmetric.cli.output import (
     STANDARD_OUTPUT,
     check_outputs,
+    check_stack,
     print_assumption,
     print_finding,
     this_command,
@@ -24,7 +25,7 @@ from flatmetric.cli.output import (
 from flatmetric.cli.progress import progress_bar
 
 
-class CompareFlags(CompareArguments, Report, Json, total=False):
+class CompareFlags(CompareArguments, ReportOnImages, Json, total=False):
     """The options of `compare`."""
 
     curve: Annotated[bool, Option("Also say for which lam which result is better.", False, section="Output")]
@@ -46,6 +47,7 @@ def compare(
     """
     program_names(list(results))  # raises for a file given twice
     check_outputs([options["json"], options["report"]], [truth, *results, *rule_files(options)])
+    check_stack(options)
     with progress_bar() as progress:
         comparison = compare_results(truth, list(results), progress=progress, **only(options, CompareArguments))
     content, lead = comparison.to_dict(), None
@@ -53,7 +55,7 @@ def compare(
         lead = comparison.lead()
         content["lead"] = lead.to_dict()
     if options["report"] is not None:
-        look_of(comparison).report(comparison, options["report"], this_command(), text.as_flags)
+        look_of(comparison).report(comparison, options["report"], this_command(), text.as_flags, options["stack"])
     ranked = list(zip(comparison.names, comparison.scores, strict=True))
     for name, score in ranked:
         for finding in score.findings:

@@ -32,9 +32,11 @@ def demo(options: DemoFlags) -> None:
     check_outputs([options["out"]], [])
     with resources.as_file(resources.files("flatmetric") / "data") as folder:
         comparison = compare(folder / "demo_truth.csv", {name: folder / f"demo_{name}.csv" for name in PROGRAMS})
+        look_of(comparison).report(
+            comparison, options["out"], "flatmetric demo", text.as_flags, folder / "demo_stack.ome.tif"
+        )
     print(f"The program {comparison.names[0]} on a simulated data set:\n")
     print(text.score_text(comparison.scores[0]))
     print(f"\nAll {len(comparison.names)} programs, with 95 % intervals:\n")
     print(text.comparison_text(comparison))
-    look_of(comparison).report(comparison, options["out"], "flatmetric demo")
     print(f"\nOpen this page in a browser: {options['out']}")

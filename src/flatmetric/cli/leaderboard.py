@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from flatmetric._files import make_folder
 from flatmetric._shown import look_of
 from flatmetric.api.leaderboard import LeaderboardArguments
 from flatmetric.api.leaderboard import leaderboard as rank_folder
@@ -12,7 +13,7 @@ from flatmetric.api.options import only
 from flatmetric.api.rules import rule_files
 from flatmetric.challenge.leaderboard import FILES
 from flatmetric.challenge.submissions import find_submissions
-from flatmetric.cli.options import Argument, Report, command
+from flatmetric.cli.options import Argument, Reports, command
 from flatmetric.cli.output import check_outputs, this_command
 from flatmetric.cli.progress import progress_bar
 from flatmetric.cli.text import as_flags
@@ -20,7 +21,7 @@ from flatmetric.cli.text import as_flags
 GO_ON = "run the same command again to go on from here"
 
 
-class BoardFlags(LeaderboardArguments, Report, total=False):
+class BoardFlags(LeaderboardArguments, Reports, total=False):
     """The options of `leaderboard`."""
 
 
@@ -33,6 +34,7 @@ def leaderboard(
 
     flatmetric leaderboard challenge
     flatmetric leaderboard challenge --protocol challenge2016 --report page.html --latex ranks.tex
+    flatmetric leaderboard challenge --report pages
 
     Earlier scores are reused; a bad file becomes a row with its reason. Reading options of single files go into
     FOLDER/submissions.toml: ["MT1/results/mine.csv"] and below it unit = "px".
@@ -41,7 +43,7 @@ def leaderboard(
     target = folder / "leaderboard" if options["out"] is None else Path(options["out"])
     inputs = [path for one in found.submissions for path in (one.truth, one.result)] + rule_files(options)
     latex = None if options["latex"] is None else Path(options["latex"])
-    check_outputs([options["report"], latex], [*inputs, *(target / name for name in FILES)])
+    check_outputs([_page(options["report"]), latex], [*inputs, *(target / name for name in FILES)])
     try:
         with progress_bar() as progress:
             board = rank_folder(folder, progress=progress, **only(options, LeaderboardArguments))
@@ -52,3 +54,13 @@ def leaderboard(
     print(as_flags(board.to_markdown()))
     more = "".join(f", {options[name]}" for name in ("latex", "report") if options[name] is not None)
     print(f"\nwritten: {target}/leaderboard.csv, .json, .md{more}")
+
+
+def _page(report: Path | None) -> Path | None:
+    """The page itself, which may go into a folder of pages."""
+    from flatmetric.views import INDEX, is_page
+
+    if report is None or is_page(report):
+        return report
+    make_folder(report)
+    return report / INDEX

@@ -50,6 +50,28 @@ class Report(TypedDict, total=False):
     ]
 
 
+class Reports(TypedDict, total=False):
+    """A page, or a folder of pages."""
+
+    report: Annotated[
+        Path | None,
+        Option(
+            "Write a page with pictures, all in one file; into a folder, also one for each program.",
+            section="Output",
+            metavar="PAGE.html|DIR",
+        ),
+    ]
+
+
+class ReportOnImages(Report, total=False):
+    """A page that may show camera images."""
+
+    stack: Annotated[
+        Path | None,
+        Option("Camera images for the page, to lie under the points.", section="Output", metavar="MOVIE.tif"),
+    ]
+
+
 NAMES: set[str] = set()
 """The options of the commands in use, as the library names them."""
 _SECTIONS = ("Options", "Metrics", "Rules", "Certainty", "Check", "Output")  # others follow

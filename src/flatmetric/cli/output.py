@@ -60,6 +60,17 @@ def check_outputs(outputs: Iterable[str | Path | None], inputs: Iterable[Path]) 
         seen.add(place)
 
 
+def check_stack(options: Mapping[str, Any]) -> None:
+    """Fail before the work starts if camera images are given that no page shows, or that can't be read."""
+    if options["stack"] is None:
+        return
+    if options["report"] is None:
+        raise InputError("stack= is for the page; give report= too")
+    from flatmetric.stacks import open_stack
+
+    open_stack(options["stack"])
+
+
 def write_json(content: dict[str, Any], target: str) -> None:
     """JSON without NaN, to a file or standard output."""
     if target == STANDARD_OUTPUT:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from importlib import import_module
-from pathlib import Path
 from typing import Annotated, Any
 
 from flatmetric.api.options import Option
 from flatmetric.api.rules import rule_files
 from flatmetric.api.score import ScoreArguments
-from flatmetric.cli.options import Json, Report, Result, Truth, command
+from flatmetric.cli.options import Json, ReportOnImages, Result, Truth, command
 from flatmetric.cli.output import (
     STANDARD_OUTPUT,
     check_outputs,
+    check_stack,
     print_assumption,
     print_finding,
     this_command,
@@ -24,7 +24,7 @@ from flatmetric.cli.progress import progress_bar
 from flatmetric.errors import InputError
 
 
-class ScoreFlags(ScoreArguments, Report, Json, total=False):
+class ScoreFlags(ScoreArguments, ReportOnImages, Json, total=False):
     """The options of `score`."""
 
     by: Annotated[
@@ -54,6 +54,7 @@ def score(truth: Truth, result: Result, options: ScoreFlags) -> None:
     """
     outputs = [options["json"], options["csv"], options["per_frame"], options["per_molecule"], options["report"]]
     check_outputs(outputs, [truth, result, *rule_files(options)])
+    check_stack(options)
     if STANDARD_OUTPUT in (options["per_frame"], options["per_molecule"]):
         raise InputError("per_frame= and per_molecule= need a file; give its name")
     if options["json"] == options["csv"] == STANDARD_OUTPUT:
@@ -87,7 +88,7 @@ def score(truth: Truth, result: Result, options: ScoreFlags) -> None:
     if options["report"] is not None:
         from flatmetric._shown import look_of
 
-        look_of(scored).report(scored, Path(options["report"]), this_command(), text.as_flags)
+        look_of(scored).report(scored, options["report"], this_command(), text.as_flags, options["stack"])
     for finding in scored.findings:
         print_finding(str(finding))
     if options["csv"] is not None:

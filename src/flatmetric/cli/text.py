@@ -12,7 +12,7 @@ from flatmetric.api.options import Checked, Images, ReadBoth, Scoring, Sure, opt
 from flatmetric.cli.options import NAMES
 from flatmetric.metrics.table import METRICS
 from flatmetric.quality.findings import BY_HAND
-from flatmetric.sentences import budget_sentence, intervals_title, pair_sentence
+from flatmetric.sentences import budget_sentence, disagreements, intervals_title, pair_sentence
 
 if TYPE_CHECKING:
     from flatmetric.quality.inspect import Inspection
@@ -189,7 +189,11 @@ def score_text(score: Score, intervals: Intervals | None = None) -> str:
         categories = {"merged": flat.merged or 0.0, "split": flat.split or 0.0}
         lines.append(error_budget(flat.value, flat.displaced, flat.missed, flat.false, unit, **categories))
     if score.advice:
-        lines += ["", "What to do next", *aligned([[f"  -{one.gain:.1f} nm", one.sentence] for one in score.advice], "<")]
+        lines += [
+            "",
+            "What to do next",
+            *aligned([[f"  -{one.gain:.1f} nm", one.sentence] for one in score.advice], "<"),
+        ]
     lines += ["", *map(fill, _DETECTION)]
     if score.dim == 3:
         lines += map(fill, _IN_3D)
@@ -256,7 +260,7 @@ def comparison_text(comparison: Comparison) -> str:
         rows.append([name, *cells])
     first = comparison.intervals[0]
     remark = [] if first.remark is None else [f"remark: {first.remark}"]
-    sentences = [pair_sentence(pair) for pair in comparison.pairs]
+    sentences = [*(pair_sentence(pair) for pair in comparison.pairs), *disagreements(comparison)]
     return "\n".join([*aligned(rows, "<"), "", *sentences, "", intervals_title(first), *remark])
 
 

@@ -1,31 +1,74 @@
-"""The page of a leaderboard: ranks, any two programs, any metric against any other."""
+"""The page of a leaderboard: places, budgets and intervals in one table, any two programs, and metrics."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
 from flatmetric.metrics.table import LEADERBOARD
-from flatmetric.pages.html import chart, page, paragraph, table
+from flatmetric.pages import parts
+from flatmetric.pages.html import SHORT, Html, Section, chart, option, page, paragraph, table
 from flatmetric.sentences import pair_sentence
 from flatmetric.statistics.comparison import Pair
 from flatmetric.statistics.entries import Entry
 from flatmetric.statistics.ranking import Ranking, Standing
-from flatmetric.version import __version__
+
+Suspects = Mapping[tuple[str, str], Sequence[str]]
+_METHOD = (
+    "Programs are ranked by Flat Metric in each data set, and overall by the mean of their ranks over all data sets. "
+    "The ranks that a program may have follow from which others are told apart from it; they hold for all programs of "
+    "a data set at once, for this structure with new blinking and noise, as do the intervals and p-values of pairs "
+    "(step-down maxT). Programs of a data set that share a letter can't be told apart."
+)
+_MOST_PAIRS = 8_000
 
 
-def board_page(
-    board: Ranking,
-    entries: Sequence[Entry],
-    failures: Mapping[tuple[str, str], str],
-    command: str,
-    suspect: Mapping[tuple[str, str], Sequence[str]] | None = None,
-) -> str:
-    """The page as HTML; `failures` are the results without a score, by data set and program, with the reason, and
-    `suspect` those with which something looks wrong.
+@dataclass(frozen=True, slots=True)
+class Background:
+    """What a challenge adds to its leaderboard: sentences on what was concluded, and further sections with the content
+    that they are drawn from.
+    """
+
+    conclusions: Sequence[str] = ()
+    sections: Sequence[Section] = ()
+    samples: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Board:
+    """A leaderboard as its pages need it; `links` are the addresses of the programs' own pages, if there are any."""
+
+    ranking: Ranking
+    entries: Sequence[Entry]
+    failures: Mapping[tuple[str, str], str]
+    command: str
+    suspect: Suspects = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)
+
+    def entry(self, dataset: str, program: str) -> Entry:
+        """The result of a program on a data set."""
+        return next(one for one in self.entries if (one.dataset, one.program) == (dataset, program))
+
+    @property
+    def programs(self) -> list[str]:
+        """All programs, best first."""
+        ranked = [standing.program for standing in self.ranking.overall]
+        return ranked + sorted({entry.program for entry in self.entries} - set(ranked))
+
+    def linked(self, program: str) -> str | Html:
+        """The name of a program, as a link to its page where it has one."""
+        if program not in self.links:
+            return program
+        kind = " class='short'" if len(program) <= SHORT else ""
+        return Html(f"<a{kind} href='{escape(self.links[program])}'>{escape(program)}</a>")
+
+
+def board_page(board: Board, background: Background | None = None) -> str:
+    """The page as HTML.
 
     Examples
     --------
@@ -34,35 +77,76 @@ def board_page(
     >>> from flatmetric.scoring.score import score
     >>> truth = {"frame": list(range(1, 31)), "x": [0.0] * 30, "y": [0.0] * 30}
     >>> entries = [entry_of("d", name, score(truth, dict(truth, x=[d] * 30))) for name, d in (("b", 50.0), ("a", 5.0))]
-    >>> "Best of 2: a." in board_page(rank(entries), entries, {}, "flatmetric leaderboard ...")
+    >>> "Best of 2: a" in board_page(Board(rank(entries), entries, {}, "flatmetric leaderboard ..."))
     True
     """
-    answer = f"Best of {len(board.overall)}: {board.overall[0].program}." if board.overall else _no_overall(board)
-    paired, note = _paired(board, entries)
-    kept = {entry.program for entry in paired}
-    remarks = [f"{d}, {p}: {text}" for (d, p), texts in (suspect or {}).items() for text in texts]
-    warned = "".join(paragraph(text, "warning") for text in remarks)
-    sections = [("ranks-section", "Ranks", warned + _ranks(board))]
-    if board.kinds:
-        sections.append(("kinds", "Structures not seen", "".join(_kind(name, board) for name in board.kinds)))
-    sections += [("results", "All results", _results(board, entries))]
-    sections += [("two", "Two programs", _two(paired) + note), ("scatter", "Metric against metric", _scatter(entries))]
-    if failures:
-        rows = [[dataset, program, reason] for (dataset, program), reason in failures.items()]
+    more = background or Background()
+    paired, note = _paired(board)
+    sections = [Section("places", "Places", _places(board))]
+    sections += [one for one in more.sections if one.printed]
+    if board.ranking.kinds:
+        kinds = "".join(_kind(name, board.ranking) for name in board.ranking.kinds)
+        sections.append(Section("kinds", "Structures not seen", kinds, printed=False))
+    sections += [
+        Section("two", "Two programs", _two(board, paired) + note, printed=False),
+        Section("scatter", "Metric against metric", _scatter(board.entries), printed=False),
+        Section("results", "All results", _results(board), printed=False),
+    ]
+    sections += [one for one in more.sections if not one.printed]
+    if board.failures:
+        rows = [[dataset, program, reason] for (dataset, program), reason in board.failures.items()]
         body = table("failures", "Results without a score", ["data set", "program", "reason"], rows)
-        sections.append(("not-scored", "Not scored", body))
-    made = f"<p>Made by flatmetric {escape(__version__)} with</p><pre><code>{escape(command)}</code></pre>"
-    sections.append(("method", "Method", paragraph(_METHOD) + made))
+        sections.append(Section("not-scored", "Not scored", body, printed=False))
+    sections.append(Section("method", "Method", paragraph(_METHOD) + parts.made_by(board.command), printed=False))
+    kept = {entry.program for entry in paired}
     content = {
         "kind": "board",
         "titles": {name: metric.heading for name, metric in LEADERBOARD.items()},
-        "metrics": [{"dataset": e.dataset, "program": e.program, **e.metrics} for e in entries],
-        "overall": [dataclasses.asdict(standing) for standing in board.overall],
-        "correlations": [dataclasses.asdict(correlation) for correlation in board.correlations],
-        "level": board.level,
-        "pairs": [_pair(d, pair) for d, here in board.pairs.items() for pair in here if {pair.a, pair.b} <= kept],
+        "metrics": [{"dataset": e.dataset, "program": e.program, **e.metrics} for e in board.entries],
+        "correlations": [dataclasses.asdict(correlation) for correlation in board.ranking.correlations],
+        "level": board.ranking.level,
+        "pairs": [
+            _pair(dataset, pair)
+            for dataset, here in board.ranking.pairs.items()
+            for pair in here
+            if {pair.a, pair.b} <= kept
+        ],
+        "samples": list(more.samples),
     }
-    return page("Leaderboard: Flat Metric", answer, sections, content)
+    return page("Leaderboard: Flat Metric", _first(board, more), sections, content, drawer=parts.definitions())
+
+
+def _first(board: Board, background: Background) -> str:
+    remarks = [f"{d}, {p}: {text}" for (d, p), texts in board.suspect.items() for text in texts]
+    ranking = board.ranking
+    sentences = [paragraph(text, "told") for text in (*_told(ranking), *background.conclusions)]
+    title = f"Best of {len(ranking.overall)}: {_best(ranking)}" if ranking.overall else _no_overall(ranking)
+    return f"<h1>{escape(title)}</h1>{''.join(sentences)}{parts.alerts(remarks)}"
+
+
+def _best(ranking: Ranking) -> str:
+    first = [standing.program for standing in ranking.overall if standing.place == 1]
+    return first[0] if len(first) == 1 else f"{_listed(first)}, in a tie"
+
+
+def _told(ranking: Ranking) -> list[str]:
+    """For each data set, who leads, and from whom the leader can't be told apart."""
+    told = []
+    for name, places in ranking.datasets.items():
+        if not places:
+            continue
+        best = places[0]
+        tied = [other.program for other in places[1:] if best.letters and set(best.letters) & set(other.letters)]
+        apart = f", not told apart from {_listed(tied)}" if tied else ""
+        told.append(f"{name}: {best.program} leads with {best.flat_metric:.1f} nm{apart}.")
+    return told if len(told) <= _MOST_TOLD else told[:_MOST_TOLD]
+
+
+_MOST_TOLD = 8
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:3])} and {len(names) - 3} more"
 
 
 def _pair(dataset: str, pair: Pair) -> dict[str, Any]:
@@ -71,46 +155,81 @@ def _pair(dataset: str, pair: Pair) -> dict[str, Any]:
     return {"dataset": dataset, "a": pair.a, "b": pair.b, **numbers}
 
 
-def _no_overall(board: Ranking) -> str:
-    if not board.datasets:
+def _no_overall(ranking: Ranking) -> str:
+    if not ranking.datasets:
         return "No result was scored."
     return "No program ran on all data sets, so there is no overall rank; the best of each data set stand below."
 
 
-def _paired(board: Ranking, entries: Sequence[Entry]) -> tuple[list[Entry], str]:
+def _paired(board: Board) -> tuple[list[Entry], str]:
     """The entries whose pairs go into the page, those of the best programs, and a note if some are left out."""
-    ranked = [s.program for s in board.overall]
-    ranked += sorted({entry.program for entry in entries} - set(ranked))
-    most = max(2, math.isqrt(2 * _MOST_PAIRS // max(1, len(board.datasets))))
-    note = (
-        ""
-        if len(ranked) <= most
-        else paragraph(f"Only the {most} best programs are here, to keep the file small.", "note")
-    )
+    ranked = board.programs
+    most = max(2, math.isqrt(2 * _MOST_PAIRS // max(1, len(board.ranking.datasets))))
+    few = f"Only the {most} best programs are here, to keep the file small."
+    note = "" if len(ranked) <= most else paragraph(few, "note")
     kept = set(ranked[:most])
-    return [entry for entry in entries if entry.program in kept], note
+    return [entry for entry in board.entries if entry.program in kept], note
 
 
-_METHOD = (
-    "Programs are ranked by Flat Metric in each data set, and overall by the mean of their ranks over all data sets. "
-    "The ranks that a program may have follow from which others are told apart from it; they hold for all programs of "
-    "a data set at once, for this structure with new blinking and noise, as do the intervals and p-values of pairs "
-    "(step-down maxT)."
-)
-_MOST_PAIRS = 8_000
+def _places(board: Board) -> str:
+    ranking = board.ranking
+    tables = []
+    if len(ranking.datasets) > 1 and ranking.overall:
+        caption = f"Overall, mean rank over {len(ranking.datasets)} data sets"
+        tables.append(_place_table("ranks", caption, board, ranking.overall, None))
+    for name, places in ranking.datasets.items():
+        caption = f"Ranks in {name}"
+        tables.append(_place_table("ranks" if not tables else f"ranks-{name}", caption, board, places, name))
+    return "".join(tables)
 
 
-def _ranks(board: Ranking) -> str:
-    if board.overall:
-        caption = f"Overall, mean rank over {len(board.datasets)} data sets" if len(board.datasets) > 1 else "Ranks"
-        shown = chart("ranks", "Rank of every program with its interval")
-        return _places("ranks", caption, board.overall, board.level) + shown
-    return "".join(_places("ranks", f"Ranks in {name}", places, board.level) for name, places in board.datasets.items())
+def _place_table(name: str, caption: str, board: Board, places: Sequence[Standing], dataset: str | None) -> str:
+    level = f"{board.ranking.level:g} %"
+    longest = parts.full_width([(s.flat_metric, s.flat_metric_interval) for s in places])
+    rows = []
+    for standing in places:
+        remarks = [
+            text if dataset is not None else f"{d}: {text}"
+            for (d, p), texts in board.suspect.items()
+            if p == standing.program and dataset in (None, d)
+            for text in texts
+        ]
+        place = f"{standing.place} {standing.letters}".strip()
+        row: list[Any] = [
+            board.linked(standing.program),
+            (place, standing.place),
+            _bar(board, standing, dataset, longest),
+        ]
+        if dataset is None:
+            row.append((f"{standing.rank:.4g}", standing.rank))
+        row.append(f"{standing.rank_interval[0]:.4g} to {standing.rank_interval[1]:.4g}")
+        row.append(Html(f"<span class='suspect'>{escape('; '.join(remarks))}</span>") if remarks else "")
+        rows.append(row)
+    header: list[str | Html] = ["program", "place", parts.heading("flat_metric.value")]
+    header += [*(["mean rank"] if dataset is None else []), f"possible ranks ({level})", "suspect"]
+    return table(name, caption, header, rows, sortable=True, search=True)
 
 
-def _kind(name: str, board: Ranking) -> str:
-    kind = board.kinds[name]
-    level = f"{board.level:g} %"
+def _bar(board: Board, standing: Standing, dataset: str | None, longest: float) -> tuple[Html, float]:
+    """The Flat Metric of a place, with its budget and interval."""
+    if dataset is not None:
+        budget = board.entry(dataset, standing.program).parts or (0.0, 0.0, 0.0)
+    else:
+        # Overall, all data sets together: each weighs as much as it has molecules.
+        own = [entry for entry in board.entries if entry.program == standing.program and entry.parts is not None]
+        weights = [float(entry.truths.sum()) for entry in own]
+        total = sum(weights) or 1.0
+        budget = tuple(  # type: ignore[assignment]
+            sum(w * (entry.parts or (0.0,) * 3)[k] for w, entry in zip(weights, own, strict=True)) / total
+            for k in range(3)
+        )
+    values = dict(zip(parts.PARTS, budget, strict=True))
+    return parts.small_bar(standing.flat_metric, values, standing.flat_metric_interval, longest), standing.flat_metric
+
+
+def _kind(name: str, ranking: Ranking) -> str:
+    kind = ranking.kinds[name]
+    level = f"{ranking.level:g} %"
     rows = [
         [
             s.program,
@@ -127,60 +246,44 @@ def _kind(name: str, board: Ranking) -> str:
     return table(f"kind-{name}", caption, header, rows, sortable=True)
 
 
-def _places(name: str, caption: str, places: Sequence[Standing], level: float) -> str:
-    rows = [
-        [
-            standing.program,
-            (str(standing.place), standing.place),
-            standing.letters,
-            (f"{standing.rank:.4g}", standing.rank),
-            f"{standing.rank_interval[0]:.4g} to {standing.rank_interval[1]:.4g}",
-            (f"{standing.flat_metric:.2f}", standing.flat_metric),
-            "" if (own := standing.flat_metric_interval) is None else f"{own[0]:.2f} to {own[1]:.2f}",
-        ]
-        for standing in places
-    ]
-    header = ["program", "place", "letters", "mean rank", "possible ranks", "Flat Metric [nm]", f"{level:g} % interval"]
-    return table(name, caption, header, rows, sortable=True)
-
-
-def _results(board: Ranking, entries: Sequence[Entry]) -> str:
+def _results(board: Board) -> str:
     rows = []
-    for entry in entries:
-        standing = board.standing(entry.dataset, entry.program)
+    for entry in board.entries:
+        standing = board.ranking.standing(entry.dataset, entry.program)
         span = f"{standing.rank_interval[0]:.4g} to {standing.rank_interval[1]:.4g}"
         values = [(LEADERBOARD[name].show(value), value) for name, value in entry.metrics.items()]
-        rows.append([entry.program, entry.dataset, (f"{standing.rank:.4g}", standing.rank), span, *values])
-    header = ["program", "data set", "rank", f"{board.level:g} %", *(metric.heading for metric in LEADERBOARD.values())]
-    return table("results", "Every result; click a header to sort", header, rows, sortable=True)
+        rows.append(
+            [board.linked(entry.program), entry.dataset, (f"{standing.rank:.4g}", standing.rank), span, *values]
+        )
+    header: list[str | Html] = ["program", "data set", "rank", f"{board.ranking.level:g} %"]
+    header += [parts.heading(metric.key) for metric in LEADERBOARD.values()]
+    return table("results", "Every result; click a header to sort", header, rows, sortable=True, search=True)
 
 
-def _two(entries: Sequence[Entry]) -> str:
-    names = sorted({entry.program for entry in entries})
+def _two(board: Board, entries: Sequence[Entry]) -> str:
+    """Two programs to choose; at first the two best."""
+    kept = {entry.program for entry in entries}
+    best = [name for name in board.programs if name in kept]
+    names = sorted(kept)
     chosen = [
         f"<label>{title} <select id='pair-{which}'>"
-        + "".join(_option(name, name, chosen=at == k) for at, name in enumerate(names))
+        + "".join(option(name, name, chosen=name == best[min(at, len(best) - 1)]) for name in names)
         + "</select></label>"
-        for k, (which, title) in enumerate((("a", "First"), ("b", "second")))
+        for at, (which, title) in enumerate((("a", "First"), ("b", "second")))
     ]
     status = "<p id='pair-text' role='status' aria-live='polite'></p><div id='pair-table'></div>"
     return f"<div class='controls'>{''.join(chosen)}</div>{status}"
 
 
-def _option(value: str, title: str, *, chosen: bool = False) -> str:
-    # Without a value the browser would take the text, with its spaces collapsed.
-    return f"<option value='{escape(value)}'{' selected' if chosen else ''}>{escape(title)}</option>"
-
-
 def _scatter(entries: Sequence[Entry]) -> str:
     def options(chosen: str) -> str:
-        return "".join(_option(name, metric.heading, chosen=name == chosen) for name, metric in LEADERBOARD.items())
+        return "".join(option(name, metric.heading, chosen=name == chosen) for name, metric in LEADERBOARD.items())
 
-    sets = "".join(_option(name, name) for name in sorted({entry.dataset for entry in entries}))
+    sets = "".join(option(name, name) for name in sorted({entry.dataset for entry in entries}))
     return (
         f"<div class='controls'><label>Across <select id='metric-x'>{options('efficiency')}</select></label>"
         f"<label>Up <select id='metric-y'>{options('flat_metric')}</select></label>"
         f"<label>Data set <select id='metric-set'><option value=''>all</option>{sets}</select></label></div>"
-        + chart("metric-scatter", "One metric against another, a mark for each result", tall=True)
+        + chart("metric-scatter", "One metric against another, a mark for each result")
         + "<p id='metric-text' role='status' aria-live='polite'></p>"
     )

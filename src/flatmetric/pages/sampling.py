@@ -1,25 +1,28 @@
-"""The part of a large result that fits into a page: frames, positions, errors and curves, sampled or binned."""
+"""The part of a large result that fits into a page: frames, errors, curves and bins, sampled or counted."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from flatmetric._arrays import BoolArray, FloatArray, IntArray
+from flatmetric._arrays import FloatArray, IntArray
 from flatmetric.localizations import Localizations
 from flatmetric.scoring.breakdown import averaged_frames, per_frame
+from flatmetric.scoring.field import field_map
+from flatmetric.scoring.row_costs import NO_PARTNER
 from flatmetric.scoring.score import Score
 
 ROWS = 36_000
 """At most this many molecules and detections in all frame browsers of a page together."""
 
 _MOST_SERIES = 600
-_MOST_POINTS = 4000
-_FIELD_BINS = 160
 _ERROR_BINS = 61
 _CURVE_POINTS = 300
+_CORE = 90.0  # percent of the molecules in the inner plot of errors
+_TAILS = 99.5
 
 
 def chosen_frames(cost: FloatArray, rows: IntArray, budget: int) -> IntArray:
@@ -54,136 +57,154 @@ def _fitting(frames: IntArray, rows: IntArray, budget: int) -> list[int]:
     return fitting
 
 
-def frames_content(score: Score, budget: int) -> dict[str, Any]:
-    """The frames of the browser: each with its molecules and detections, what they cost (nm) and their partners."""
-    table = per_frame(score)
-    if "flat_metric_nm" not in table:
-        return {"total": len(table["frame"]), "shown": []}
-    matched, costs = score.matched, score.costs
-    cost = np.asarray(table["flat_metric_nm"] * len(matched.truth_kept), dtype=np.float64)
-    chosen = chosen_frames(cost, table["n_truth"] + table["n_pred"], budget)
-    truth = _Side(matched.truth, matched.truth_kept, costs.truth_partner, costs.of_truth())
-    pred = _Side(matched.pred, matched.pred_kept, costs.pred_partner, costs.of_pred())
+def frames_content(scores: Sequence[Score], budget: int = ROWS) -> dict[str, Any]:
+    """The frames of the browser, the same for all programs: their molecules, and what each program made of them.
+
+    `partner` is an index into the molecules of the frame, -1 for none; costs are in nm, those of a frame summed over
+    its rows.
+
+    Examples
+    --------
+    >>> from flatmetric.scoring.score import score
+    >>> truth = {"frame": [1, 1], "x": [0.0, 900.0], "y": [0.0, 0.0]}
+    >>> content = frames_content([score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}, lam=125)])
+    >>> content["shown"][0]["programs"][0]["partner"], content["shown"][0]["programs"][0]["cost"]
+    ([0], 130.0)
+    """
+    tables = [per_frame(score) for score in scores]
+    if any("flat_metric_nm" not in table for table in tables):
+        return {"total": 0, "shown": []}
+    numbers = np.unique(np.concatenate([table["frame"] for table in tables]))
+    costs, counts = np.zeros((len(scores), len(numbers))), np.zeros((len(scores), 3, len(numbers)), dtype=np.int64)
+    rows = np.zeros(len(numbers), dtype=np.int64)
+    for k, (score, table) in enumerate(zip(scores, tables, strict=True)):
+        at = np.searchsorted(numbers, table["frame"])
+        costs[k, at] = table["flat_metric_nm"] * len(score.matched.truth_kept)
+        counts[k, :, at] = np.column_stack([table["tp"], table["fp"], table["fn"]])
+        rows[at] += table["n_pred"]
+    rows[np.searchsorted(numbers, tables[0]["frame"])] += tables[0]["n_truth"]
+    truth = _Side(scores[0].matched.truth, scores[0].matched.truth_kept)
+    preds = [_Side(score.matched.pred, score.matched.pred_kept) for score in scores]
+    plans = [_Plan(score) for score in scores]
     shown = []
-    for at in chosen:
-        frame = int(table["frame"][at])
-        shown.append(
-            {
-                "frame": frame,
-                "cost": round(float(cost[at]), 2),
-                "tp": int(table["tp"][at]),
-                "fp": int(table["fp"][at]),
-                "fn": int(table["fn"][at]),
-                "truth": truth.rows(frame, pred),
-                "pred": pred.rows(frame, truth),
-            }
-        )
-    return {"total": len(cost), "shown": shown}
+    for at in chosen_frames(costs.max(axis=0), rows, budget):
+        frame = int(numbers[at])
+        programs = []
+        for k, (plan, pred) in enumerate(zip(plans, preds, strict=True)):
+            cost = {"cost": round(float(costs[k, at]), 2)}
+            cost |= dict(zip(("tp", "fp", "fn"), counts[k, :, at].tolist(), strict=True))
+            programs.append(pred.columns(frame) | plan.columns(truth.rows(frame), pred.rows(frame)) | cost)
+        shown.append({"frame": frame, "truth": truth.columns(frame), "programs": programs})
+    return {"total": len(numbers), "shown": shown}
 
 
 class _Side:
     """One table of a score, to be read frame by frame."""
 
-    def __init__(self, table: Localizations, kept: IntArray, partner: IntArray, cost: FloatArray) -> None:
-        self._table, self._partner, self._cost = table, partner, cost
-        order = np.argsort(table.frame[kept], kind="stable")
-        self._order, self._kept = order, kept[order]
+    def __init__(self, table: Localizations, kept: IntArray) -> None:
+        self._table = table
+        self._order = np.argsort(table.frame[kept], kind="stable")
+        self._kept = kept[self._order]
         self._frames = table.frame[self._kept]
 
-    def kept(self, frame: int) -> IntArray:
-        """Rows of the table that count in a frame."""
-        return self._kept[slice(*np.searchsorted(self._frames, [frame, frame + 1]))]
-
-    def rows(self, frame: int, other: _Side) -> dict[str, Any]:
-        """Columns of one frame; a partner is an index into the other side's columns, -1 for none."""
+    def rows(self, frame: int) -> tuple[IntArray, IntArray]:
+        """Rows of the table that count in a frame, and their places among all that count."""
         part = slice(*np.searchsorted(self._frames, [frame, frame + 1]))
-        rows, at = self._kept[part], self._order[part]
-        theirs = other.kept(frame)
-        sorting = np.argsort(theirs, kind="stable")
-        partner = self._partner[at]
-        local = np.full(len(rows), -1)
-        paired = partner >= 0
-        local[paired] = sorting[np.searchsorted(theirs, partner[paired], sorter=sorting)]
-        columns: dict[str, Any] = {
-            "row": rows.tolist(),
-            "x": _rounded(self._table.x[rows], 1),
-            "y": _rounded(self._table.y[rows], 1),
-            "cost": _rounded(self._cost[at], 2),
-            "partner": local.tolist(),
-        }
+        return self._kept[part], self._order[part]
+
+    def columns(self, frame: int) -> dict[str, Any]:
+        """What the table says of the rows of one frame."""
+        rows, _ = self.rows(frame)
+        columns = {"row": rows.tolist(), "x": rounded(self._table.x[rows], 1), "y": rounded(self._table.y[rows], 1)}
         if self._table.z is not None:
-            columns["z"] = _rounded(self._table.z[rows], 1)
+            columns["z"] = rounded(self._table.z[rows], 1)
         if self._table.photons is not None:
-            columns["photons"] = _rounded(self._table.photons[rows], 0)
+            columns["photons"] = rounded(self._table.photons[rows], 0)
         return columns
+
+
+class _Plan:
+    """The transport plan of a score, to be read frame by frame."""
+
+    def __init__(self, score: Score) -> None:
+        self._partner = score.costs.pred_partner
+        self._of_truth, self._of_pred = score.costs.of_truth(), score.costs.of_pred()
+
+    def columns(self, truth: tuple[IntArray, IntArray], pred: tuple[IntArray, IntArray]) -> dict[str, Any]:
+        """The partner of each detection among the molecules of its frame, and what each row costs."""
+        (rows, truth_at), (_, pred_at) = truth, pred
+        partner = self._partner[pred_at]
+        sorting = np.argsort(rows, kind="stable")
+        local = np.full(len(partner), NO_PARTNER)
+        paired = partner >= 0
+        local[paired] = sorting[np.searchsorted(rows, partner[paired], sorter=sorting)]
+        costs = {"truth_cost": self._of_truth[truth_at], "pred_cost": self._of_pred[pred_at]}
+        return {"partner": local.tolist()} | {name: rounded(cost, 2) for name, cost in costs.items()}
 
 
 def series_content(score: Score) -> dict[str, Any]:
     """What each frame costs, nm, in three parts; neighbours of a long movie are averaged."""
     frames, parts, together = averaged_frames(score, _MOST_SERIES)
     if not parts:
-        return {"frame": [], "together": 1, "displaced": [], "missed": [], "false": []}
-    rounded = {part: _rounded(values, 2) for part, values in parts.items()}
-    return {"frame": frames.tolist(), "together": together, **rounded}
+        return {"frame": [], "last": [], "together": 1, "displaced": [], "missed": [], "false": []}
+    numbers = per_frame(score)["frame"]
+    last = numbers[np.minimum(np.arange(1, len(frames) + 1) * together, len(numbers)) - 1]
+    content = {"frame": frames.tolist(), "last": last.tolist(), "together": together}
+    return content | {part: rounded(values, 2) for part, values in parts.items()}
 
 
 def field_content(score: Score) -> dict[str, Any]:
-    """The whole field in four layers: single places where they are few, else counts in square bins."""
-    truth, pred, costs = score.matched.kept_truth, score.matched.kept_pred, score.costs
-    layers: dict[str, tuple[Localizations, BoolArray]] = {
-        "truth": (truth, np.ones(len(truth), dtype=bool)),
-        "found": (pred, np.ones(len(pred), dtype=bool)),
-        "missed": (truth, costs.truth_partner < 0),
-        "false": (pred, costs.pred_partner < 0),
-    }
-    x, y = np.concatenate([truth.x, pred.x]), np.concatenate([truth.y, pred.y])
-    if len(x) == 0:
-        return {"kind": "points", "layers": {name: {"x": [], "y": []} for name in layers}}
-    if len(x) <= _MOST_POINTS:
-        points = {
-            name: {"x": _rounded(table.x[kept], 1), "y": _rounded(table.y[kept], 1)}
-            for name, (table, kept) in layers.items()
-        }
-        return {"kind": "points", "layers": points}
-    low = (float(x.min()), float(y.min()))
-    size = max(float(np.ptp(x)), float(np.ptp(y)), 1.0)
-    limits = [[low[1], low[1] + size], [low[0], low[0] + size]]
-    counted = {
-        name: np.histogram2d(table.y[kept], table.x[kept], bins=_FIELD_BINS, range=limits)[0].astype(int).tolist()
-        for name, (table, kept) in layers.items()
-    }
-    step = size / _FIELD_BINS
-    return {"kind": "counts", "x": round(low[0] + step / 2, 2), "y": round(low[1] + step / 2, 2), "step": step} | {
-        "layers": counted
+    """The share of missed molecules (None where there is none) and the number of false detections in squares."""
+    field = field_map(score)
+    share = [rounded(row, 3) for row in field.share]
+    return {"x": field.x, "y": field.y, "step": field.step, "share": share, "false": field.false.astype(int).tolist()}
+
+
+def errors_content(scores: Sequence[Score]) -> list[dict[str, Any]]:
+    """Distributions of the errors of matched molecules, nm: along each axis, and of dx against dy, core and all.
+
+    All programs are counted in the same bins; the outermost hold what lies beyond.
+    """
+    errors = [score.matched.errors for score in scores]
+    contents: list[dict[str, Any]] = [{"matched": len(one), "axes": [], "planes": []} for one in errors]
+    matched = [one for one in errors if len(one)]
+    if not matched:
+        return contents
+    for axis in range(min(score.dim for score in scores)):
+        reach = _reach([one[:, axis] for one in matched], _TAILS)
+        for content, one in zip(contents, errors, strict=True):
+            if len(one):
+                content["axes"].append(_along(one[:, axis], f"d{'xyz'[axis]}", reach))
+    for name, percent in (("core", _CORE), ("all", 100.0)):
+        reach = _reach([one[:, :2] for one in matched], percent)
+        for content, one in zip(contents, errors, strict=True):
+            content["planes"].append(_plane(one, name, reach))
+    return contents
+
+
+def _reach(columns: Sequence[FloatArray], percent: float) -> float:
+    return max(1.0, *(float(np.percentile(np.abs(column), percent)) for column in columns))
+
+
+def _along(values: FloatArray, name: str, reach: float) -> dict[str, Any]:
+    counts, edges = np.histogram(np.clip(values, -reach, reach), bins=_ERROR_BINS, range=(-reach, reach))
+    return {
+        "name": name,
+        "edges": rounded(edges, 3),
+        "count": counts.tolist(),
+        "bias": round(float(values.mean()), 3),
+        "rmse": round(float(np.sqrt(np.mean(values**2))), 3),
+        "constant": bool(np.ptp(values) == 0),
     }
 
 
-def errors_content(score: Score) -> dict[str, Any]:
-    """Distributions of the errors of matched molecules along each axis, and of dx against dy, nm."""
-    errors = score.matched.errors
-    content: dict[str, Any] = {"matched": len(errors), "axes": []}
-    if len(errors) == 0:
-        return content
-    for axis in range(score.dim):
-        values = errors[:, axis]
-        reach = max(1.0, float(np.percentile(np.abs(values), 99.5)))
-        counts, edges = np.histogram(np.clip(values, -reach, reach), bins=_ERROR_BINS, range=(-reach, reach))
-        content["axes"].append(
-            {
-                "name": f"d{'xyz'[axis]}",
-                "middle": _rounded((edges[1:] + edges[:-1]) / 2, 3),
-                "count": counts.tolist(),
-                "bias": round(float(values.mean()), 3),
-                "rmse": round(float(np.sqrt(np.mean(values**2))), 3),
-            }
-        )
-    reach = max(1.0, float(np.percentile(np.abs(errors[:, :2]), 99.5)))
+def _plane(errors: FloatArray, name: str, reach: float) -> dict[str, Any]:
+    inside = (np.abs(errors[:, :2]) <= reach).all(axis=1)
     limits = [[-reach, reach]] * 2
-    plane, edges, _ = np.histogram2d(
-        np.clip(errors[:, 1], -reach, reach), np.clip(errors[:, 0], -reach, reach), bins=_ERROR_BINS, range=limits
-    )
-    middle = _rounded((edges[1:] + edges[:-1]) / 2, 3)
-    return content | {"plane": {"middle": middle, "count": plane.astype(int).tolist()}}
+    counts, edges, _ = np.histogram2d(errors[inside, 1], errors[inside, 0], bins=_ERROR_BINS, range=limits)
+    i, j = np.nonzero(counts)
+    cells = {"x": j.tolist(), "y": i.tolist(), "count": counts[i, j].astype(int).tolist()}
+    return {"name": name, "edges": rounded(edges, 3), "inside": int(inside.sum()), "cells": cells}
 
 
 def curve_content(score: Score, lam_max: float) -> dict[str, Any]:
@@ -193,11 +214,17 @@ def curve_content(score: Score, lam_max: float) -> dict[str, Any]:
     curve = score.curve(lam_max)
     chosen = np.unique(np.searchsorted(curve.lam, np.linspace(0.0, curve.lam[-1], _CURVE_POINTS)))
     lam = curve.lam if len(curve.lam) <= _CURVE_POINTS else curve.lam[chosen]
-    return {"lam": _rounded(lam, 4), "value": _rounded(curve(lam), 5), "breakpoints": len(curve.lam)}
+    return {"lam": rounded(lam, 4), "value": rounded(curve(lam), 5), "breakpoints": len(curve.lam)}
 
 
-def _rounded(values: npt.NDArray[Any], digits: int) -> list[Any]:
-    """Rounded numbers for JSON, None for NaN and infinity."""
+def rounded(values: npt.NDArray[Any], digits: int) -> list[Any]:
+    """Rounded numbers for JSON, None for NaN and infinity.
+
+    Examples
+    --------
+    >>> rounded(np.array([1.04, 2.0, np.nan]), 1)
+    [1, 2, None]
+    """
     short = np.round(np.asarray(values, dtype=np.float64), digits) + 0.0
     whole = digits == 0
     return [None if not np.isfinite(v) else int(v) if whole or v == int(v) else v for v in short.tolist()]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from flatmetric.plots import style
+from flatmetric.scoring.field import field_map
 from flatmetric.scoring.score import Score
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 _PIXELS = 400
 _BLUR_PIXELS = 1.0
 _MOST_MARKS = 2000
-_MOLECULES_IN_A_SQUARE, _MOST_SQUARES = 30, 32
 _BRIGHTEST = 98.0  # percentile of the pixels that hold light, drawn white
 
 
@@ -83,13 +83,7 @@ def missed_share(axes: Axes, score: Score) -> Axes:
     axes.set_title(f"{int(missed.sum())} of {len(truth)} molecules missed")
     if len(truth) == 0:
         return axes
-    squares = int(np.clip(np.sqrt(len(truth) / _MOLECULES_IN_A_SQUARE), 1, _MOST_SQUARES))
-    low, size = (truth.x.min(), truth.y.min()), max(float(np.ptp(truth.x)), float(np.ptp(truth.y)), 1.0)
-    span = [[low[1], low[1] + size], [low[0], low[0] + size]]
-    every, _, _ = np.histogram2d(truth.y, truth.x, bins=squares, range=span)
-    lost, _, _ = np.histogram2d(truth.y[missed], truth.x[missed], bins=squares, range=span)
-    share = np.where(every > 0, lost / np.maximum(every, 1), np.nan)
-    extent = (low[0], low[0] + size, low[1] + size, low[1])
-    drawn = axes.imshow(share, cmap="viridis_r", vmin=0, vmax=1, extent=extent, interpolation="nearest")
+    field = field_map(score)
+    drawn = axes.imshow(field.share, cmap="viridis_r", vmin=0, vmax=1, extent=field.extent, interpolation="nearest")
     axes.figure.colorbar(drawn, ax=axes, shrink=0.8, label="share missed")
     return axes

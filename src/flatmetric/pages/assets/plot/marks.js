@@ -1,0 +1,1 @@
+export { dot, frame, line, plot, pointer, rect, ruleX, ruleY, tip } from '@observablehq/plot';
