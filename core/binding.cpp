@@ -18,6 +18,7 @@
 #include "frames/curve.hpp"
 #include "frames/matching.hpp"
 #include "frames/nearest.hpp"
+#include "frames/neighbours.hpp"
 #include "frames/solve.hpp"
 #include "frames/within.hpp"
 #include "support/gather.hpp"
@@ -121,6 +122,10 @@ struct CurveColumns {
     nb::object breakpoint, change;
 };
 
+struct NeighbourColumns {
+    nb::object distance, row;
+};
+
 struct NearestColumns {
     nb::object frame, truth_count, pred_count, truth, pred;
 };
@@ -190,6 +195,17 @@ NearestColumns nearest(const Coords& truth, const Coords& pred, const std::optio
     }
     return {to_numpy(std::move(sums.frame)), to_numpy(std::move(sums.truth_count)), to_numpy(std::move(sums.pred_count)),
             to_numpy(std::move(sums.truth)), to_numpy(std::move(sums.pred))};
+}
+
+NeighbourColumns neighbours(const Coords& points, const Coords& others, const FrameNumbers& frame, const FrameNumbers& other_frame,
+                            double reach, bool apart, int threads) {
+    const Clouds sides = clouds_in_space(points, others, frame, other_frame);
+    Neighbours found;
+    {
+        const nb::gil_scoped_release released;
+        found = neighbours_in_frames(sides.truth, sides.pred, sides.dim, reach, apart, threads, python_wants_to_stop);
+    }
+    return {to_numpy(std::move(found.distance)), to_numpy(std::move(found.row))};
 }
 
 nb::object within(const Coords& points, const Coords& others, const FrameNumbers& frame, const FrameNumbers& other_frame, double reach,
@@ -323,6 +339,9 @@ NB_MODULE(_core, m) {
         .def_ro("pred_count", &NearestColumns::pred_count)
         .def_ro("truth", &NearestColumns::truth)
         .def_ro("pred", &NearestColumns::pred);
+    nb::class_<NeighbourColumns>(m, "Neighbours", "For each point: the distance to the nearest of others in its frame, and its row.")
+        .def_ro("distance", &NeighbourColumns::distance)
+        .def_ro("row", &NeighbourColumns::row);
     nb::enum_<Method>(m, "Method")
         .value("automatic", Method::automatic)
         .value("shortest_paths", Method::shortest_paths)
@@ -342,6 +361,10 @@ NB_MODULE(_core, m) {
           "One-to-one matching within every frame.");
     m.def("within", &within, nb::arg("points"), nb::arg("others"), nb::arg("frame"), nb::arg("other_frame"), nb::arg("reach"), nb::arg("threads"),
           "For each point: 1 if one of `others` lies in its frame within reach (included), else 0.");
+    m.def("neighbours", &neighbours, nb::arg("points"), nb::arg("others"), nb::arg("frame"), nb::arg("other_frame"), nb::arg("reach"),
+          nb::arg("apart"), nb::arg("threads"),
+          "For each point: the nearest of `others` in its frame, closer than reach; infinite and -1 for none. `apart`: the "
+          "others are the points themselves, and none is its own neighbour.");
     m.def("nearest", &nearest, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_frame").none(), nb::arg("pred_frame").none(),
           nb::arg("threads"), "Distances to the nearest point of the other side, summed over every frame.");
     m.def("table_of", &table_of, nb::arg("columns"), nb::arg("threads"), "Columns side by side as one table, row by row.");

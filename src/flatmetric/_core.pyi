@@ -111,6 +111,10 @@ class Curve:
     breakpoint: npt.NDArray[np.float64]
     change: npt.NDArray[np.float64]
 
+class Neighbours:
+    distance: npt.NDArray[np.float64]
+    row: npt.NDArray[np.int64]
+
 class NearestSums:
     frame: npt.NDArray[np.int64]
     truth_count: npt.NDArray[np.int64]
@@ -150,6 +154,15 @@ def within(
     reach: float,
     threads: int,
 ) -> npt.NDArray[np.uint8]: ...
+def neighbours(
+    points: npt.NDArray[np.float64],
+    others: npt.NDArray[np.float64],
+    frame: npt.NDArray[np.int64],
+    other_frame: npt.NDArray[np.int64],
+    reach: float,
+    apart: bool,
+    threads: int,
+) -> Neighbours: ...
 def nearest(
     truth: npt.NDArray[np.float64],
     pred: npt.NDArray[np.float64],

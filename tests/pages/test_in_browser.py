@@ -21,6 +21,7 @@ from flatmetric.metrics.definitions import DEFINITIONS
 from flatmetric.metrics.table import METRICS
 from flatmetric.pages.parts import Scored
 from flatmetric.pages.score_page import score_page
+from flatmetric.plots import style
 from flatmetric.statistics.intervals import confidence
 from tests.pages.browser import Browser, start
 from tests.scenes import draw, million, run
@@ -646,6 +647,29 @@ def test_a_blind_border_is_seen_at_once_in_the_field(browser: Browser, tmp_path:
     assert at(3200, 3200) > 230 and at(3200, 120) < 120 and at(120, 3200) < 120 and at(6280, 3200) < 120
     assert "% of them" not in browser.text("#field")
     browser.picture("blind")
+
+
+def test_a_plus_is_missed_and_a_cross_is_false(browser: Browser, tmp_path: Path) -> None:
+    truth = {"frame": [1, 1, 1], "x": [0.0, 3000.0, 6000.0], "y": [0.0, 3000.0, 6000.0]}
+    pred = {"frame": [1, 1, 1], "x": [0.0, 6000.0, 3000.0], "y": [0.0, 6000.0, 5000.0]}
+    page = tmp_path / "signs.html"
+    fm.score(truth, pred, check=False).report(page)
+    browser.open(page)
+    image = pixels(browser, "#frame-a")
+    left, right, top, bottom = seen(browser, "#frame-a")
+    height, width, _ = image.shape
+    for (x, y), color, straight in (((3000.0, 3000.0), "#ff8640", True), ((3000.0, 5000.0), "#ffc933", False)):
+        i, j = round((y - top) / (bottom - top) * height), round((x - left) / (right - left) * width)
+        around = image[i - 8 : i + 9, j - 8 : j + 9]
+        arms = [count_of(around[[k], :][:, [8]], color) for k in (3, 13)]
+        corners = [count_of(around[[k], :][:, [k]], color) for k in (4, 12)]
+        assert (all(arms), all(corners)) == (straight, not straight)
+
+
+def test_colours_are_those_of_the_figures() -> None:
+    css = (resources.files("flatmetric.pages") / "assets" / "page.css").read_text(encoding="utf-8")
+    for part, color in (("displaced", style.DISPLACED), ("missed", style.MISSED), ("false", style.FALSE)):
+        assert re.findall(rf"--fill-{part}: (#\w+);", css) == [color]
 
 
 def test_names_are_shown_as_text(browser: Browser, board: Path, tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import resources
-
 import numpy as np
 import pytest
 from matplotlib.markers import MarkerStyle
@@ -35,14 +33,6 @@ def test_the_signs_are_those_of_the_paper() -> None:
         expected = shape.get_path().transformed(shape.get_transform())
         np.testing.assert_array_equal(np.asarray(drawn.get_paths()[0].vertices), np.asarray(expected.vertices))
         np.testing.assert_array_equal(np.asarray(drawn.get_offsets()), place)
-
-
-def test_pages_use_the_same_signs() -> None:
-    """In the page's charts a "cross-thin" is a plus and an "x-thin" a cross."""
-    script = (resources.files("flatmetric.pages") / "assets" / "page.js").read_text(encoding="utf-8")
-    for name, symbol in (("missed", "cross-thin"), ("false", "x-thin")):
-        assert f"name: '{name}', hoverinfo: 'skip', marker: {{ symbol: '{symbol}'" in script
-        assert f"{name}: ['{symbol}', '{name}']" in script
 
 
 def test_an_empty_frame_has_a_map_too() -> None:

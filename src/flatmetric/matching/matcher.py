@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
+from flatmetric import _core
 from flatmetric._arrays import FloatArray, IntArray
 from flatmetric._core import match
 from flatmetric.localizations import Localizations
 from flatmetric.matching.protocol import Matching
-
-_ROWS_IN_A_TREE = 5000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,38 +96,29 @@ def _match(
 
 
 def neighbours(
-    truth: Localizations, table: Localizations, *, dim: int, count: int, within: float = math.inf, threads: int = 1
+    truth: Localizations,
+    table: Localizations,
+    *,
+    dim: int,
+    within: float = math.inf,
+    apart: bool = False,
+    threads: int = 1,
 ) -> tuple[FloatArray, IntArray]:
-    """The `count` nearest molecules in the frame of each row: distances in nm and rows of the truth, (rows, count).
+    """The molecule nearest to each row in its frame: the distance in nm, and its row in the truth.
 
-    Infinite and -1 where there are fewer within `within` nm.
+    Infinite and -1 where none is closer than `within` nm. With `apart`, the table is the truth itself, and no molecule
+    is its own neighbour.
 
     Examples
     --------
     >>> t = Localizations(frame=[1, 1, 2], x=[0.0, 100.0, 50.0], y=[0.0, 0.0, 0.0])
     >>> p = Localizations(frame=[1, 2, 3], x=[60.0, 900.0, 0.0], y=[0.0, 0.0, 0.0])
-    >>> distance, row = neighbours(t, p, dim=2, count=1, within=500)
+    >>> distance, row = neighbours(t, p, dim=2, within=500)
     >>> distance.tolist(), row.tolist()
-    ([[40.0], [inf], [inf]], [[1], [-1], [-1]])
+    ([40.0, inf, inf], [1, -1, -1])
+    >>> neighbours(t, t, dim=2, apart=True)[0].tolist()
+    [100.0, 100.0, inf]
     """
-    from scipy.spatial import cKDTree
-
-    distance, row = np.full((len(table), count), np.inf), np.full((len(table), count), -1)
-    if len(truth) == 0 or len(table) == 0:
-        return distance, row
-    order, row_order = np.argsort(truth.frame, kind="stable"), np.argsort(table.frame, kind="stable")
-    frame, row_frame = truth.frame[order], table.frame[row_order]
-    points, rows = truth.points(dim, threads)[order], table.points(dim, threads)[row_order]
-    # Frames are a further axis, along which they are out of reach of each other; small trees are quicker than one.
-    apart = 4 * (1.0 + float(np.ptp(np.concatenate([points, rows]), axis=0).max()))
-    starts = np.unique(np.searchsorted(frame, frame[::_ROWS_IN_A_TREE]))
-    for begin, end in zip(starts, np.append(starts[1:], len(frame)), strict=True):
-        first, last = np.searchsorted(row_frame, frame[begin]), np.searchsorted(row_frame, frame[end - 1], side="right")
-        tree = cKDTree(np.column_stack([points[begin:end], apart * (frame[begin:end] - frame[begin])]))
-        here = np.column_stack([rows[first:last], apart * (row_frame[first:last] - frame[begin])])
-        far, found = tree.query(
-            here, k=range(1, count + 1), distance_upper_bound=min(within, apart / 2), workers=threads
-        )
-        distance[row_order[first:last]] = far
-        row[row_order[first:last]] = np.where(np.isfinite(far), order[np.minimum(begin + found, end - 1)], -1)
-    return distance, row
+    points = table.points(dim, threads), truth.points(dim, threads)
+    found = _core.neighbours(*points, table.frame, truth.frame, within, apart, threads)
+    return found.distance, found.row

@@ -40,9 +40,9 @@ def comparison_page(comparison: Comparison, scored: Sequence[Scored], command: s
     left_out = paragraph(few, "note") if len(detailed) < len(scored) else ""
     sections = [
         Section("beside", "Side by side", left_out + parts.picture(_PLACES)),
-        Section("shared", "What one finds and the other misses", _shared()),
+        Section("shared", "What one finds and the other misses", _shared(), short="Found and missed"),
         *detail_sections(detailed, binned, _PLACES),
-        Section("pairs", "Every pair", _pairs(comparison) + _lead(comparison), printed=False),
+        Section("pairs", "Every pair", _pairs(comparison) + _lead(comparison), printed=False, short="Pairs"),
         parts.method(scored[0].score, {one.name: one.score for one in scored}, command),
     ]
     content = detail_content(detailed, binned, scored, movie)

@@ -31,11 +31,11 @@ def detail_sections(scored: Sequence[Scored], binned: Sequence[Bins], places: Se
     quantities = list(dict.fromkeys(quantity for bins in binned for quantity in bins))
     against = ", ".join(_WORDS[quantity] for quantity in quantities) or "nothing"
     return [
-        Section("frames", "Frame by frame", _frame_browser(places), printed=False),
-        Section("field", "Where in the field", _field(places)),
-        Section("errors", "Errors of what was found", _errors(places)),
-        Section("curve", "For every lam", _curve()),
-        Section("bins", f"Against {against}", _bins(scored, binned, quantities), printed=False),
+        Section("frames", "Frame by frame", _frame_browser(places), printed=False, short="Frames"),
+        Section("field", "Where in the field", _field(places), short="Field"),
+        Section("errors", "Errors of what was found", _errors(places), short="Errors"),
+        Section("curve", "For every lam", _curve(), short="Lam"),
+        Section("bins", f"Against {against}", _bins(scored, binned, quantities), printed=False, short="Bins"),
     ]
 
 

@@ -29,12 +29,15 @@ class Html:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a page: its anchor, its heading, and its body, which is HTML; `printed` if it belongs on paper."""
+    """A part of a page: its anchor, its heading, and its body, which is HTML; `printed` if it belongs on paper. `short`
+    stands for it in the contents.
+    """
 
     anchor: str
     title: str
     body: str
     printed: bool = True
+    short: str | None = None
 
     def html(self) -> str:
         """The section with its heading.
@@ -154,7 +157,7 @@ def page(
     >>> text.startswith("<!doctype html>"), "</script><b>" in text
     (True, False)
     """
-    links = "".join(f"<li><a href='#{part.anchor}'>{escape(part.title)}</a></li>" for part in sections)
+    links = "".join(f"<li><a href='#{part.anchor}'>{escape(part.short or part.title)}</a></li>" for part in sections)
     opener = "<button type='button' id='open-drawer' aria-haspopup='dialog'>Definitions</button>" if drawer else ""
     contents = f"<nav aria-label='Contents'><ul><li><a href='#main'>Top</a></li>{links}</ul></nav>"
     scripts = "\n".join(_asset(f"{name}.js") for name in _SCRIPTS)

@@ -257,7 +257,7 @@ def all_metrics(scored: Scored) -> Section:
     )
     sure = "" if scored.intervals is None else paragraph(certainty(scored.intervals), "note")
     body = paragraph(counts) + sure + table("score", "Every metric", header, rows) + left_out
-    return Section("metrics", "All numbers", body, printed=False)
+    return Section("metrics", "All numbers", body, printed=False, short="Numbers")
 
 
 def definitions() -> str:
@@ -316,7 +316,7 @@ def method(score: Score, inputs: Mapping[str, Score], command: str) -> Section:
     body = (
         paragraph(words) + table("inputs", "Inputs", header, rows) + table("rules", "Rules", ["rule", "value"], rules)
     )
-    return Section("method", "Method and inputs", body + made_by(command), printed=False)
+    return Section("method", "Method and inputs", body + made_by(command), printed=False, short="Method")
 
 
 def made_by(command: str) -> str:

@@ -27,7 +27,7 @@ def program_page(board: Board, program: str, home: str) -> str:
     >>> from flatmetric.scoring.score import score
     >>> truth = {"frame": list(range(1, 31)), "x": [0.0] * 30, "y": [0.0] * 30}
     >>> entries = [entry_of("d", name, score(truth, dict(truth, x=[d] * 30))) for name, d in (("b", 50.0), ("a", 5.0))]
-    >>> "place 1 of 2 in d" in program_page(Board(rank(entries), entries, {}, "..."), "a", "index.html")
+    >>> "Place 1 of 2 in d" in program_page(Board(rank(entries), entries, {}, "..."), "a", "index.html")
     True
     """
     entries = [entry for entry in board.entries if entry.program == program]

@@ -255,16 +255,14 @@ def _quantities(score: Score, quantity: Quantity) -> tuple[FloatArray, FloatArra
 def _neighbours(score: Score) -> tuple[FloatArray, FloatArray]:
     """The distance in nm from each row to the nearest other true row of its frame that counts."""
     matched = score.matched
-    options = {"dim": matched.dim, "threads": matched.threads}
-    of_truth, _ = neighbours(matched.kept_truth, matched.truth, count=2, **options)
-    of_pred, _ = neighbours(matched.kept_truth, matched.pred, count=1, **options)
-    itself = np.zeros(len(matched.truth), dtype=np.int64)
-    itself[matched.truth_kept] = 1  # the nearest is the row itself
-    distance = of_truth[np.arange(len(itself)), itself]
+    kept, dim, threads = matched.kept_truth, matched.dim, matched.threads
+    distance, _ = neighbours(kept, matched.truth, dim=dim, threads=threads)
+    distance[matched.truth_kept], _ = neighbours(kept, kept, dim=dim, apart=True, threads=threads)
+    of_pred, _ = neighbours(kept, matched.pred, dim=dim, threads=threads)
     finite = distance[np.isfinite(distance)]
     if len(finite) == 0:
         raise InputError("no frame has two molecules, so there is no distance between neighbours to bin by")
-    return np.minimum(distance, finite.max()), np.minimum(of_pred[:, 0], finite.max())
+    return np.minimum(distance, finite.max()), np.minimum(of_pred, finite.max())
 
 
 def _edges(values: FloatArray, quantity: Quantity, bins: int) -> FloatArray:

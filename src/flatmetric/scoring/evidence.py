@@ -49,13 +49,7 @@ class Evidence:
     @cached_property
     def _neighbours(self) -> tuple[FloatArray, IntArray]:
         matched = self.score.matched
-        distance, row = neighbours(
-            self.truth, self.truth, dim=matched.dim, count=2, within=NEAR, threads=matched.threads
-        )
-        own = np.arange(len(self.truth))
-        # Of molecules at one place, the row itself may come second.
-        itself = (row[:, 1] != own).astype(np.int64)
-        return distance[own, itself], row[own, itself]
+        return neighbours(self.truth, self.truth, dim=matched.dim, within=NEAR, apart=True, threads=matched.threads)
 
     @property
     def neighbour(self) -> FloatArray:
@@ -81,10 +75,12 @@ class Evidence:
 
     def _from_false(self, frame: IntArray) -> FloatArray:
         matched, rows = self.score.matched, np.flatnonzero(self.false)
-        looked = dataclasses.replace(self.pred.select(rows), frame=frame[rows])
-        options = {"dim": matched.dim, "threads": matched.threads}
         distance = np.full(len(self.pred), np.inf)
-        distance[rows] = neighbours(self.truth, looked, count=1, within=2 * self.lam, **options)[0][:, 0]
+        if len(rows) == 0:
+            return distance
+        looked = dataclasses.replace(self.pred.select(rows), frame=frame[rows])
+        near, _ = neighbours(self.truth, looked, dim=matched.dim, within=2 * self.lam, threads=matched.threads)
+        distance[rows] = near
         return distance
 
     @cached_property

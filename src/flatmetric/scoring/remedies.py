@@ -128,9 +128,6 @@ def frames(evidence: Evidence) -> Remedy | None:
 
 def hot_spots(evidence: Evidence) -> Remedy | None:
     """Places with false detections in many frames, far from any molecule of these frames."""
-    from scipy.ndimage import binary_dilation, label, uniform_filter
-    from scipy.special import pdtrc
-
     alone = evidence.false & evidence.pred_open & (evidence.to_truth > evidence.lam)
     rows = np.flatnonzero(alone)
     if len(rows) < _FEWEST_IN_A_SPOT:
@@ -142,12 +139,9 @@ def hot_spots(evidence: Evidence) -> Remedy | None:
     i, j = i.astype(np.int64), j.astype(np.int64)
     count = np.zeros((int(i.max()) + 1, int(j.max()) + 1))
     np.add.at(count, (i, j), 1.0)
-    around = (49 * uniform_filter(count, 7, mode="constant") - 9 * uniform_filter(count, 3, mode="constant")) / 40
+    around = (_block_sums(count, 3) - _block_sums(count, 1)) / 40  # in the 7 x 7 cells without the inner 3 x 3
     expected = np.maximum(around, len(rows) / count.size)
-    hot = (count >= _FEWEST_IN_A_SPOT) & (pdtrc(count - 1, expected) < _BY_CHANCE)
-    whole = np.ones((3, 3))
-    spots, _ = label(binary_dilation(hot, whole), whole)  # a spot may reach into the next cell
-    spot = spots[i, j]
+    spot = _spots((count >= _FEWEST_IN_A_SPOT) & _beyond_chance(count, expected), i, j)
     for number in np.unique(spot[spot > 0]):  # one bad frame is not a place
         if len(np.unique(frame[spot == number])) < _FEWEST_IN_A_SPOT:
             spot[spot == number] = 0
@@ -170,9 +164,48 @@ def hot_spots(evidence: Evidence) -> Remedy | None:
     )
 
 
+def _block_sums(count: FloatArray, reach: int) -> FloatArray:
+    """For each cell the sum over the cells up to `reach` away."""
+    wide = 2 * reach + 1
+    sums = np.pad(count, reach)
+    for axis in (0, 1):
+        sums = np.lib.stride_tricks.sliding_window_view(sums, wide, axis=axis).sum(axis=-1)
+    return sums
+
+
+def _beyond_chance(count: FloatArray, expected: FloatArray) -> BoolArray:
+    """Whether counts are too large to be chance, by Chernoff's bound on the tail of Poisson's distribution."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logarithm = count - expected + count * np.log(expected / count)
+    beyond: BoolArray = (count > expected) & (logarithm < np.log(_BY_CHANCE))
+    return beyond
+
+
+def _spots(hot: BoolArray, i: IntArray, j: IntArray) -> IntArray:
+    """The spot of each row, from 1, given its cell: hot cells that touch, with the cells around them; 0 for none."""
+    number = np.zeros(hot.shape, dtype=np.int64)
+    spots = 0
+    for start in zip(*np.nonzero(hot), strict=True):
+        if number[start]:
+            continue
+        spots += 1
+        left = [start]
+        while left:
+            at = left.pop()
+            around = tuple(slice(max(0, k - 1), k + 2) for k in at)
+            fresh = hot[around] & (number[around] != spots)
+            number[around] = spots  # a spot may reach into the next cell
+            left += [
+                (at_i + around[0].start, at_j + around[1].start) for at_i, at_j in zip(*np.nonzero(fresh), strict=True)
+            ]
+    return number[i, j]
+
+
 def repeated(evidence: Evidence) -> Remedy | None:
     """False detections next to a molecule that has another detection already."""
     looked = evidence.false & evidence.pred_open
+    if not (evidence.to_truth[looked] < evidence.lam).any():
+        return None
     limits = np.array([limit for limit in (10, 20, 30, 40, *_ROUND[1:]) if limit <= evidence.lam])
     near, chance = (
         np.array([np.count_nonzero(looked & (distance < limit)) for limit in limits])

@@ -243,8 +243,7 @@ def _owners(score: Score) -> IntArray:
     if len(free):
         truth, pred = matched.kept_truth, matched.kept_pred.select(free)
         reach = _NEAR * score.lam
-        _, row = neighbours(truth, pred, dim=matched.dim, count=1, within=reach, threads=matched.threads)
-        owner[free] = row[:, 0]
+        _, owner[free] = neighbours(truth, pred, dim=matched.dim, within=reach, threads=matched.threads)
     return owner
 
 

@@ -2,14 +2,17 @@
 const ON_BLACK = { truth: color('on-black-truth'), displaced: color('on-black-displaced'), missed: color('on-black-missed'), false: color('on-black-false') };
 const MOST_MARKS = 1500;
 
+const scatter = (at) => { const value = Math.sin(at * 12.9898 + 4.1414) * 43758.5453; return value - Math.floor(value); };
+
 async function layerOf(layer, field) {
   if (field.kind === 'places') return Object.assign({ count: layer.count }, await places(layer, field));
   const counts = await unpacked(layer.squares, Uint8Array);
   const x = [], y = [], weight = [];
   counts.forEach((n, at) => {
     if (!n) return;
-    x.push(field.x[0] + ((at % layer.width) + 0.5) * field.step);
-    y.push(field.y[0] + (Math.floor(at / layer.width) + 0.5) * field.step);
+    // Somewhere in the square, the same each time: middles would make a grid that the eye takes for structure.
+    x.push(field.x[0] + ((at % layer.width) + scatter(at)) * field.step);
+    y.push(field.y[0] + (Math.floor(at / layer.width) + scatter(at + 0.5)) * field.step);
     weight.push(n);
   });
   return { count: layer.count, x: Float32Array.from(x), y: Float32Array.from(y), weight: Float32Array.from(weight) };
