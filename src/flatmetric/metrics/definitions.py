@@ -202,3 +202,27 @@ _PARTS = {
 
 DEFINITIONS: dict[str, Definition] = {key: _PARTS[key.split(".")[0]][key.split(".")[1]] for key in METRICS}
 """The definition of every metric by its key in the JSON."""
+
+
+def definitions_table() -> str:
+    """Every metric with its definition, formula and direction, as Markdown: the content of docs/metrics.md.
+
+    Examples
+    --------
+    >>> print(definitions_table().splitlines()[8])
+    | `flat_metric.displaced` | displaced [nm] | part from molecules that were found, but elsewhere | \
+sum of distances moved / molecules | lower is better |
+    """
+    lines = [
+        "# Every metric",
+        "",
+        "In formulas, d = pred - truth over the TP matched pairs, and lengths are in nm. All frames count together",
+        "unless the definition says otherwise. Pages show the same definitions. Made by `python -m examples.make_docs`.",
+        "",
+        "| key in the JSON | name | definition | formula | good is |",
+        "|---|---|---|---|---|",
+    ]
+    for key, metric in METRICS.items():
+        cells = (f"`{key}`", metric.heading, DEFINITIONS[key].meaning, DEFINITIONS[key].formula, direction(metric))
+        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return "\n".join(lines) + "\n"

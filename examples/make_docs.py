@@ -1,0 +1,46 @@
+"""Makes what the docs show: the table of metrics, and pictures of the pages of the bundled example.
+
+Run from the repository, with chromium installed: python -m examples.make_docs
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+
+import flatmetric as fm
+from flatmetric.metrics.definitions import definitions_table
+from tests.pages.browser import Browser
+
+ROOT = Path(__file__).parents[1]
+DATA = ROOT / "src" / "flatmetric" / "data"
+PICTURES = ROOT / "docs" / "report"
+TABLE = ROOT / "docs" / "metrics.md"
+SIZE = (1280, 830)
+
+
+def main() -> None:
+    """Write docs/metrics.md and the pictures in docs/report."""
+    TABLE.write_text(definitions_table(), encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        score, comparison = Path(folder) / "score.html", Path(folder) / "comparison.html"
+        truth, stack = DATA / "demo_truth.csv", DATA / "demo_stack.ome.tif"
+        results = {name: DATA / f"demo_{name}.csv" for name in ("baseline", "dog")}
+        fm.report(fm.score(truth, results["baseline"]), score, stack=stack)
+        fm.report(fm.compare(truth, results), comparison, stack=stack)
+        browser = Browser(Path(folder))
+        window = {"width": SIZE[0], "height": SIZE[1], "deviceScaleFactor": 1, "mobile": False}
+        browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", window)
+        for page, section, name in ((score, "main", "first"), (comparison, "frames", "frames")):
+            browser.open(page)
+            browser.script("document.getElementById(arguments[0]).scrollIntoView()", section)
+            if name == "frames":
+                browser.choose("#enlarge", "3")
+            time.sleep(1)
+            browser.driver.save_screenshot(str(PICTURES / f"{name}.png"))
+        browser.driver.quit()
+
+
+if __name__ == "__main__":
+    main()
