@@ -129,6 +129,7 @@ class _ScoreLook(Look):
             parts.append(
                 _line(budget_sentence(flat.value, flat.displaced or 0.0, flat.missed or 0.0, flat.false or 0.0, unit))
             )
+        parts += [_line(f"-{one.gain:.1f} nm: {one.sentence}") for one in result.advice]
         rows = [
             (METRICS[key].title, f"{METRICS[key].show(value)} {METRICS[key].unit}{_interval(result, key)}")
             for key in _MAIN

@@ -217,7 +217,7 @@ sum of distances moved / molecules | lower is better |
         "# Every metric",
         "",
         "In formulas, d = pred - truth over the TP matched pairs, and lengths are in nm. All frames count together",
-        "unless the definition says otherwise. Pages show the same definitions. Made by `python -m examples.make_docs`.",
+        "unless a definition says otherwise. Pages show the same definitions. Made by `python -m examples.make_docs`.",
         "",
         "| key in the JSON | name | definition | formula | good is |",
         "|---|---|---|---|---|",
