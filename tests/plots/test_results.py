@@ -154,3 +154,23 @@ def test_a_score_without_truth_can_be_drawn(score: fm.Score) -> None:
     error_budget(axes_of(), {"nobody": nobody})
     assert rendering(axes_of(), nobody, "truth").get_title() == "nothing to compare"
     assert scores_by(axes_of(), score_in_bins(nobody, "frame"), "frame").get_title()
+
+
+def test_a_constant_quantity_is_told_instead_of_an_empty_axis() -> None:
+    truth = {"frame": np.arange(1, 21), "x": np.linspace(0, 900, 20), "y": np.zeros(20)}
+    score = fm.score(truth, dict(truth, x=truth["x"] + 5.0), check=False)
+    axes = scores_by(axes_of(), score_in_bins(score, "density"), "density")
+    (text,) = axes.texts
+    assert text.get_text() == "Flat Metric 5.00 nm\ntrue molecules in the frame: 1 everywhere"
+
+
+def test_the_core_of_the_errors_has_an_inset_where_tails_are_long() -> None:
+    rng = np.random.default_rng(0)
+    truth = {"frame": np.arange(1, 401), "x": np.zeros(400), "y": np.zeros(400)}
+    errors = rng.normal(0, 10, (400, 2))
+    short = fm.score(truth, {"frame": truth["frame"], "x": errors[:, 0], "y": errors[:, 1]}, check=False)
+    assert not error_scatter(axes_of(), short).child_axes
+    errors[:20] *= 10
+    long = fm.score(truth, {"frame": truth["frame"], "x": errors[:, 0], "y": errors[:, 1]}, check=False)
+    (inset,) = error_scatter(axes_of(), long).child_axes
+    assert inset.get_xlim()[1] < 40

@@ -31,6 +31,13 @@ def scores_by(axes: Axes, bins: Sequence[Bin], quantity: Quantity) -> Axes:
         axes.set_title("no true molecule to compare with")
         return axes
     edges = np.array([bins[0].low, *(each.high for each in bins)])
+    if edges[0] == edges[-1]:  # an axis without extent would show nothing
+        one = bins[0]
+        shown = "undefined" if one.flat_metric is None else f"{one.flat_metric:.2f} nm"
+        told = f"Flat Metric {shown}\n{QUANTITIES[quantity]}: {one.low:g} everywhere"
+        axes.text(0.5, 0.5, told, ha="center", va="center", transform=axes.transAxes)
+        axes.set_axis_off()
+        return axes
     flat = np.array([each.flat_metric for each in bins], dtype=np.float64)  # None becomes NaN
     jaccard = np.array([each.challenge.jaccard for each in bins], dtype=np.float64)
     axes.stairs(flat, edges, color=style.BLUE, linewidth=2, baseline=None, label="Flat Metric")

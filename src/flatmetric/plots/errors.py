@@ -13,13 +13,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_MARKS = 5000
+_CORE = 90.0  # percent of the molecules, in an inset where the tails reach much further
+_MUCH_FURTHER = 4.0
 AXES = "xyz"
 
 
 def error_scatter(axes: Axes, score: Score) -> Axes:
     """Dx against dy of matched molecules, nm, with the bias as a cross and the RMSE as a circle.
 
-    More than 5000 are shown as a density.
+    More than 5000 are shown as a density in logarithmic colours; of fewer, an inset shows the core where tails are long.
 
     Examples
     --------
@@ -43,6 +45,13 @@ def error_scatter(axes: Axes, score: Score) -> Axes:
         axes.hexbin(x, y, gridsize=60, cmap="cividis", bins="log", mincnt=1)
     else:
         axes.scatter(x, y, s=6, color=style.PRED, alpha=0.4, linewidths=0)
+        core = max(1.0, float(np.percentile(np.abs(errors[:, :2]), _CORE)))
+        if np.abs(errors[:, :2]).max() > _MUCH_FURTHER * core:
+            inset = axes.inset_axes((0.62, 0.62, 0.36, 0.36), xlim=(-core, core), ylim=(-core, core))
+            inset.scatter(x, y, s=4, color=style.PRED, alpha=0.4, linewidths=0)
+            inset.set_title(f"inner {_CORE:g} %", fontsize=7)
+            inset.tick_params(labelsize=6)
+            inset.set_aspect("equal")
     rmse = float(np.sqrt(np.mean(x**2 + y**2)))
     axes.axhline(0, color=style.GREY, linewidth=0.6)
     axes.axvline(0, color=style.GREY, linewidth=0.6)
