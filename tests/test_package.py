@@ -21,8 +21,8 @@ PACKAGE = ROOT / "src" / "flatmetric"
 GROUND_FLOOR = {"version", "errors", "_core", "_arrays", "_progress", "_files", "_shown", "_validation"}
 ROOMS = [
     *("transport", "localizations", "stacks", "formats", "matching", "metrics", "quality", "scoring", "statistics"),
-    *("sentences", "simulation", "localizers", "challenge", "plots", "pages", "paper", "views"),
-    *("challenge_report", "api", "", "cli", "__main__"),
+    *("sentences", "simulation", "localizers", "challenge", "plots", "pages", "paper", "page_folder"),
+    *("views", "challenge_report", "api", "", "cli", "__main__"),
 ]
 CORE_ROOMS = ["support", "geometry", "transport", "frames", "text"]
 

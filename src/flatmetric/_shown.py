@@ -36,7 +36,7 @@ class Shown:
         """Write a page with everything, all in one file that needs no network.
 
         `stack` is a TIFF file with the camera images, which the page of a score or a comparison shows under the points.
-        A leaderboard may have a folder instead of a file: then each program has a page of its own.
+        A leaderboard may have a folder instead of a file: then each program and each data set has a page of its own.
 
         Examples
         --------

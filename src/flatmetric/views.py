@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 import io
-import itertools
 import os
-import re
 from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
@@ -15,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from flatmetric._files import make_folder, write_text
+from flatmetric._files import write_text
 from flatmetric._shown import Shown
 from flatmetric.challenge.leaderboard import Leaderboard
 from flatmetric.errors import InputError
@@ -31,7 +28,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from flatmetric.pages.board_page import Background, Board
     from flatmetric.pages.camera import Movie
 
 _PARTS = (("displaced", style.DISPLACED), ("missed", style.MISSED), ("false", style.FALSE))
@@ -276,6 +272,7 @@ class _LeaderboardLook(Look):
             return figure
 
     def page(self, result: Leaderboard, command: str, say: Callable[[str], str], stack: Path | None = None) -> str:
+        from flatmetric.page_folder import board_of
         from flatmetric.pages.board_page import board_page
 
         return board_page(board_of(result, command, say))
@@ -288,56 +285,14 @@ class _LeaderboardLook(Look):
         say: Callable[[str], str] = str,
         stack: str | os.PathLike[str] | None = None,
     ) -> None:
-        """Write a page to a file, or into a folder with a page for each program."""
+        """Write a page to a file, or a folder of pages."""
+        from flatmetric.page_folder import is_page, write_pages
+
         if not isinstance(path, (str, os.PathLike)) or stack is not None or is_page(path):
             super().report(result, path, command, say, stack)
         else:
             made = f".report({Path(path).name!r})" if command is None else command
-            write_pages(board_of(result, made, say), Path(path))
-
-
-INDEX = "index.html"
-"""The page of a leaderboard in a folder of pages."""
-PROGRAMS = "programs"
-"""The folder beside it with a page for each program."""
-
-
-def is_page(path: str | os.PathLike[str]) -> bool:
-    """Whether a page goes into one file, and not into a folder.
-
-    Examples
-    --------
-    >>> is_page("page.html"), is_page("pages")
-    (True, False)
-    """
-    return Path(path).suffix.lower() in (".html", ".htm")
-
-
-def board_of(board: Leaderboard, command: str, say: Callable[[str], str]) -> Board:
-    """A leaderboard as its pages need it."""
-    from flatmetric.pages.board_page import Board
-
-    suspect = {name: [say(text) for text in texts] for name, texts in board.suspect.items()}
-    return Board(board.ranking, board.entries, board.failures, command, suspect)
-
-
-def write_pages(board: Board, folder: Path, background: Background | None = None, index: str = INDEX) -> None:
-    """Write the page of a leaderboard into a folder, and one for each program into programs/."""
-    from flatmetric.pages.board_page import board_page
-    from flatmetric.pages.program_page import program_page
-
-    files: dict[str, str] = {}
-    for program in board.programs:
-        stem = re.sub(r"[^A-Za-z0-9._-]+", "-", program).strip(".-") or "program"
-        taken = {name.lower() for name in files.values()}  # some file systems know no case
-        names = (f"{stem}{'' if k == 1 else f'-{k}'}.html" for k in itertools.count(1))
-        files[program] = next(name for name in names if name.lower() not in taken)
-    make_folder(folder / PROGRAMS)
-    beside = dataclasses.replace(board, links=files)
-    for program, file in files.items():
-        write_text(program_page(beside, program, f"../{index}"), folder / PROGRAMS / file)
-    linked = dataclasses.replace(board, links={program: f"{PROGRAMS}/{file}" for program, file in files.items()})
-    write_text(board_page(linked, background), folder / index)
+            write_pages(result, Path(path), made, say)
 
 
 class _TableLook(Look):

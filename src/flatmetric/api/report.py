@@ -16,7 +16,7 @@ def report(result: Shown, path: str | os.PathLike[str], *, stack: str | os.PathL
     result
         What `score`, `compare`, `leaderboard`, `check` or `read` returned.
     path
-        The HTML file to write; for a leaderboard also a folder, which gets a page for each program.
+        The HTML file to write; for a leaderboard also a folder, which gets a page for each program and data set.
     stack
         A TIFF file with the camera images, which the page of a score or a comparison shows under the points. Where it
         does not say its pixel size, that of the tables is taken.

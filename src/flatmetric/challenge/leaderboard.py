@@ -61,11 +61,26 @@ class Leaderboard(Shown):
     failures: Failures
     settings: dict[str, Any]
     ignored: dict[str, str] = field(default_factory=dict)
+    submissions: tuple[Submission, ...] = ()
+    options: LeaderboardOptions | None = None
 
     def __repr__(self) -> str:
         programs = {entry.program for entry in self.entries}
         ranked = f"{len(programs)} programs on {len(self.ranking.datasets)} data sets"
         return f"Leaderboard({ranked}, {len(self.suspect)} results suspect, {len(self.failures)} not scored)"
+
+    def scores(self, dataset: str, programs: Sequence[str]) -> dict[str, Score]:
+        """The whole scores of programs on a data set, by name: read and computed again."""
+        if self.options is None:
+            raise InputError("this leaderboard knows no files to score again")
+        sources = {one.program: one for one in self.submissions if one.dataset == dataset}
+        truth = read_file(sources[programs[0]].truth, self.options.truth, threads=self.options.threads)
+        scores = {}
+        for name in programs:
+            result = sources[name].result
+            pred = read_file(result, options_for(result, self.options.pred), threads=self.options.threads)
+            scores[name] = self.options.scored(truth, pred)
+        return scores
 
     @property
     def suspect(self) -> dict[tuple[str, str], list[str]]:
@@ -314,7 +329,8 @@ def write_leaderboard(
         for program in sorted({one.program for one in submissions}):
             if all((one.dataset, one.program) != (dataset, program) for one in submissions):
                 failures.setdefault((dataset, program), "no result was handed in")
-    board = Leaderboard(rank(entries, options.certainty), entries, failures, options.settings, dict(found.ignored))
+    ranking = rank(entries, options.certainty)
+    board = Leaderboard(ranking, entries, failures, options.settings, dict(found.ignored), submissions, options)
     texts = board.to_csv(), json_text(board.to_dict()), board.to_markdown() + "\n"
     for name, text in zip(FILES, texts, strict=True):
         write_text(text, folder / name)

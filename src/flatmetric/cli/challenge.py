@@ -85,8 +85,8 @@ def run(options: ChallengeFlags) -> None:
     from flatmetric.challenge.runner import runs_csv
     from flatmetric.challenge.submissions import Found, find_submissions
     from flatmetric.challenge_report import background
+    from flatmetric.page_folder import DATASETS, PROGRAMS, write_pages
     from flatmetric.paper.agreement import AGREEMENT, FIGURES, verdict, write_agreement
-    from flatmetric.views import PROGRAMS, board_of, write_pages
 
     settings = board_options({**options, "seed": 0})
     figures = [f"{stem}.{suffix}" for stem in FIGURES for suffix in ("png", "pdf")]
@@ -102,7 +102,7 @@ def run(options: ChallengeFlags) -> None:
             )
         found = find_submissions(options["existing"])
     else:
-        runs = _run(options, {_BOARD, _PAGE, PROGRAMS, AGREEMENT, _RUNS, *figures})
+        runs = _run(options, {_BOARD, _PAGE, PROGRAMS, DATASETS, AGREEMENT, _RUNS, *figures})
         ours = {(r.dataset, r.program) for r in runs if r.reason is None}
         found = Found((), {})
         if ours:
@@ -113,7 +113,7 @@ def run(options: ChallengeFlags) -> None:
     with progress_bar() as progress:
         scored = write_leaderboard(found, options["out"] / _BOARD, settings, missing, progress, options["replace"])
     print(as_flags(scored.to_markdown()) + "\n")
-    written = [_PAGE, PROGRAMS, _BOARD] + ([_RUNS] if runs else [])
+    written = [_PAGE, PROGRAMS, DATASETS, _BOARD] + ([_RUNS] if runs else [])
     conclusions = []
     if scored.entries:
         measured, ahead = write_agreement(scored.entries, options["out"])
@@ -125,9 +125,8 @@ def run(options: ChallengeFlags) -> None:
         for name in (AGREEMENT, *figures):
             (options["out"] / name).unlink(missing_ok=True)  # of an earlier run
         print("no result was scored, so there is nothing to draw")
-    board = board_of(scored, this_command(), as_flags)
     more = background(options["existing"] or options["out"], runs, conclusions, options["out"])
-    write_pages(board, options["out"], more, _PAGE)
+    write_pages(scored, options["out"], this_command(), as_flags, more, _PAGE)
     print(f"written: {', '.join(str(options['out'] / name) for name in written)}")
 
 

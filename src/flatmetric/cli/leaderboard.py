@@ -58,7 +58,7 @@ def leaderboard(
 
 def _page(report: Path | None) -> Path | None:
     """The page itself, which may go into a folder of pages."""
-    from flatmetric.views import INDEX, is_page
+    from flatmetric.page_folder import INDEX, is_page
 
     if report is None or is_page(report):
         return report

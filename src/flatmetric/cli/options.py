@@ -56,7 +56,7 @@ class Reports(TypedDict, total=False):
     report: Annotated[
         Path | None,
         Option(
-            "Write a page with pictures, all in one file; into a folder, also one for each program.",
+            "Write a page with pictures, all in one file; or a folder with one for each program and data set.",
             section="Output",
             metavar="PAGE.html|DIR",
         ),

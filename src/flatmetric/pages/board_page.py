@@ -40,7 +40,10 @@ class Background:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Board:
-    """A leaderboard as its pages need it; `links` are the addresses of the programs' own pages, if there are any."""
+    """A leaderboard as its pages need it.
+
+    `links` and `dataset_links` are the addresses of the pages of programs and data sets, if there are any.
+    """
 
     ranking: Ranking
     entries: Sequence[Entry]
@@ -48,6 +51,7 @@ class Board:
     command: str
     suspect: Suspects = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
+    dataset_links: Mapping[str, str] = field(default_factory=dict)
 
     def entry(self, dataset: str, program: str) -> Entry:
         """The result of a program on a data set."""
@@ -180,6 +184,9 @@ def _places(board: Board) -> str:
     for name, places in ranking.datasets.items():
         caption = f"Ranks in {name}"
         tables.append(_place_table("ranks" if not tables else f"ranks-{name}", caption, board, places, name))
+        if name in board.dataset_links:
+            link = f"<a href='{escape(board.dataset_links[name])}'>Frames, pictures and errors on {escape(name)}</a>"
+            tables.append(f"<p>{link}, the best programs side by side</p>")
     return "".join(tables)
 
 

@@ -79,9 +79,15 @@ def _results(board: Board, entries: Sequence[Entry]) -> str:
             (LEADERBOARD[name].show(value), value) for name, value in entry.metrics.items() if name != "flat_metric"
         ]
         place = f"{standing.place} {standing.letters}".strip()
-        rows.append([entry.dataset, (place, standing.place), (bar, standing.flat_metric), *others])
+        rows.append([_linked(board, entry.dataset), (place, standing.place), (bar, standing.flat_metric), *others])
     header: list[str | Html] = ["data set", "place", *(parts.heading(metric.key) for metric in LEADERBOARD.values())]
     return table("results", "Every data set", header, rows, sortable=True)
+
+
+def _linked(board: Board, dataset: str) -> str | Html:
+    if dataset not in board.dataset_links:
+        return dataset
+    return Html(f"<a href='{escape(board.dataset_links[dataset])}'>{escape(dataset)}</a>")
 
 
 def _advice(entries: Sequence[Entry]) -> str:

@@ -21,7 +21,7 @@ AXES = "xyz"
 def error_scatter(axes: Axes, score: Score) -> Axes:
     """Dx against dy of matched molecules, nm, with the bias as a cross and the RMSE as a circle.
 
-    More than 5000 are shown as a density in logarithmic colours; of fewer, an inset shows the core where tails are long.
+    More than 5000 are a density in logarithmic colours; of fewer, an inset shows the core where tails are long.
 
     Examples
     --------

@@ -1,0 +1,117 @@
+"""A leaderboard as a folder of pages: its own, one for each program, and one for each data set."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import os
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from flatmetric._files import make_folder, write_text
+from flatmetric.challenge.leaderboard import Leaderboard
+from flatmetric.pages.board_page import Background, Board, board_page
+from flatmetric.pages.camera import Movie, open_movie
+from flatmetric.pages.comparison_page import comparison_page
+from flatmetric.pages.parts import Scored
+from flatmetric.pages.program_page import program_page
+from flatmetric.pages.score_page import score_page
+from flatmetric.scoring.score import Score
+from flatmetric.simulation.folder import STACK
+from flatmetric.statistics.comparison import compare_scores
+from flatmetric.statistics.intervals import confidence
+
+INDEX = "index.html"
+"""The page of the leaderboard."""
+PROGRAMS, DATASETS = "programs", "datasets"
+"""The folders beside it with a page for each program and for each data set."""
+_MOST_SHOWN = 8  # programs of a data set, the best
+
+
+def is_page(path: str | os.PathLike[str]) -> bool:
+    """Whether a page goes into one file, and not into a folder.
+
+    Examples
+    --------
+    >>> is_page("page.html"), is_page("pages")
+    (True, False)
+    """
+    return Path(path).suffix.lower() in (".html", ".htm")
+
+
+def board_of(leaderboard: Leaderboard, command: str, say: Callable[[str], str]) -> Board:
+    """A leaderboard as its page needs it; `say` puts findings into the words of the one who asked."""
+    suspect = {name: [say(text) for text in texts] for name, texts in leaderboard.suspect.items()}
+    return Board(leaderboard.ranking, leaderboard.entries, leaderboard.failures, command, suspect)
+
+
+def write_pages(
+    leaderboard: Leaderboard,
+    folder: Path,
+    command: str,
+    say: Callable[[str], str] = str,
+    background: Background | None = None,
+    index: str = INDEX,
+) -> None:
+    """Write all pages; those of data sets show the best programs side by side, over the camera images where there are
+    any. The page of the leaderboard comes last: when it is there, so are the others.
+    """
+    board = board_of(leaderboard, command, say)
+    programs, datasets = file_names(board.programs), file_names(leaderboard.ranking.datasets)
+    for name in (PROGRAMS, DATASETS):
+        make_folder(folder / name)
+    for dataset, file in datasets.items():
+        write_text(_dataset_page(leaderboard, dataset, command, say), folder / DATASETS / file)
+    beside = dataclasses.replace(
+        board, links=programs, dataset_links={name: f"../{DATASETS}/{file}" for name, file in datasets.items()}
+    )
+    for program, file in programs.items():
+        write_text(program_page(beside, program, f"../{index}"), folder / PROGRAMS / file)
+    linked = dataclasses.replace(
+        board,
+        links={name: f"{PROGRAMS}/{file}" for name, file in programs.items()},
+        dataset_links={name: f"{DATASETS}/{file}" for name, file in datasets.items()},
+    )
+    write_text(board_page(linked, background), folder / index)
+
+
+def file_names(names: Iterable[str]) -> dict[str, str]:
+    """A file name for each name, of plain letters, no two of them alike in any case.
+
+    Examples
+    --------
+    >>> file_names(["a b", "A-B", "<x>"])
+    {'a b': 'a-b.html', 'A-B': 'A-B-2.html', '<x>': 'x.html'}
+    """
+    files: dict[str, str] = {}
+    for name in names:
+        stem = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-")[:100] or "page"
+        taken = {file.lower() for file in files.values()}  # some file systems know no case
+        candidates = (f"{stem}{'' if k == 1 else f'-{k}'}.html" for k in itertools.count(1))
+        files[name] = next(file for file in candidates if file.lower() not in taken)
+    return files
+
+
+def _dataset_page(leaderboard: Leaderboard, dataset: str, command: str, say: Callable[[str], str]) -> str:
+    best = [standing.program for standing in leaderboard.ranking.datasets[dataset][:_MOST_SHOWN]]
+    scores = leaderboard.scores(dataset, best)
+    movie = _movie(leaderboard, dataset, scores)
+
+    def found(score: Score) -> tuple[str, ...]:
+        return tuple(say(finding.for_one_file()) for finding in score.findings)
+
+    if len(scores) == 1:
+        ((name, score),) = scores.items()
+        return score_page(Scored(name, score, confidence(score), found(score)), command, movie)
+    compared = compare_scores(scores)
+    together = zip(compared.names, compared.scores, compared.intervals, strict=True)
+    scored = [Scored(name, score, intervals, found(score)) for name, score, intervals in together]
+    return comparison_page(compared, scored, command, movie)
+
+
+def _movie(leaderboard: Leaderboard, dataset: str, scores: dict[str, Score]) -> Movie | None:
+    """The camera images of a simulated data set, which lie beside its truth."""
+    truth = next(one.truth for one in leaderboard.submissions if one.dataset == dataset)
+    stack = truth.with_name(STACK)
+    return open_movie(stack, next(iter(scores.values())).matched.truth) if stack.is_file() else None
