@@ -140,3 +140,17 @@ def test_a_stack_that_ends_early_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError):
         write_stack(tmp_path / "a.tif", broken(), frames=2, pixels=16, pixel_size=100.0)  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_pixel_size_of_an_imagej_file_is_read(tmp_path: Path) -> None:
+    import tifffile
+
+    images = np.zeros((3, 8, 8), np.uint16)
+    for unit, resolution, size in (("um", 10, 100.0), ("micron", 8, 125.0), ("nm", 0.01, 100.0)):
+        path = tmp_path / f"{unit}.tif"
+        tifffile.imwrite(path, images, imagej=True, resolution=(resolution, resolution), metadata={"unit": unit})
+        assert open_stack(path).pixel_size == pytest.approx(size, rel=1e-3)
+    tifffile.imwrite(tmp_path / "uneven.tif", images, imagej=True, resolution=(10, 5), metadata={"unit": "um"})
+    tifffile.imwrite(tmp_path / "mute.tif", images, imagej=True)
+    assert open_stack(tmp_path / "uneven.tif").pixel_size is None
+    assert open_stack(tmp_path / "mute.tif").pixel_size is None

@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from urllib.parse import quote
 
 from flatmetric._files import make_folder, write_text
 from flatmetric.challenge.leaderboard import Leaderboard
@@ -64,20 +65,22 @@ def write_pages(
     for dataset, file in datasets.items():
         write_text(_dataset_page(leaderboard, dataset, command, say), folder / DATASETS / file)
     beside = dataclasses.replace(
-        board, links=programs, dataset_links={name: f"../{DATASETS}/{file}" for name, file in datasets.items()}
+        board,
+        links={name: quote(file) for name, file in programs.items()},
+        dataset_links={name: quote(f"../{DATASETS}/{file}") for name, file in datasets.items()},
     )
     for program, file in programs.items():
         write_text(program_page(beside, program, f"../{index}"), folder / PROGRAMS / file)
     linked = dataclasses.replace(
         board,
-        links={name: f"{PROGRAMS}/{file}" for name, file in programs.items()},
-        dataset_links={name: f"{DATASETS}/{file}" for name, file in datasets.items()},
+        links={name: quote(f"{PROGRAMS}/{file}") for name, file in programs.items()},
+        dataset_links={name: quote(f"{DATASETS}/{file}") for name, file in datasets.items()},
     )
     write_text(board_page(linked, background), folder / index)
 
 
 def file_names(names: Iterable[str]) -> dict[str, str]:
-    """A file name for each name, of plain letters, no two of them alike in any case.
+    """A file name for each name, of letters, digits and dashes, no two of them alike in any case.
 
     Examples
     --------
@@ -86,7 +89,7 @@ def file_names(names: Iterable[str]) -> dict[str, str]:
     """
     files: dict[str, str] = {}
     for name in names:
-        stem = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-")[:100] or "page"
+        stem = re.sub(r"[^\w.-]+", "-", name).strip(".-")[:100] or "page"
         taken = {file.lower() for file in files.values()}  # some file systems know no case
         candidates = (f"{stem}{'' if k == 1 else f'-{k}'}.html" for k in itertools.count(1))
         files[name] = next(file for file in candidates if file.lower() not in taken)

@@ -27,14 +27,40 @@ def budget_sentence(value: float, displaced: float, missed: float, false: float,
     return f"On average {value:.1f} nm per {unit}; {100 * parts[largest] / value:.0f} % of it from {largest}."
 
 
+def compared_sentence(score: Score) -> str:
+    """What was compared, and by which rules."""
+    protocol = score.protocol
+    axial = f" / {protocol.tolerance_z:g}" if score.dim == 3 else ""
+    rules = [f"lam {score.lam:g} nm", f"{protocol.matching} matching within {protocol.tolerance:g}{axial} nm"]
+    if protocol.border is not None:
+        rules.append(f"border {protocol.border:g} nm")
+    if score.matched.photon_threshold is not None:
+        rules.append(f"photons > {score.matched.photon_threshold:g}")
+    if protocol.wobble is not None:
+        rules.append("wobble")
+    counts = f"{len(score.matched.truth_kept)} true molecules, {len(score.matched.pred_kept)} detections"
+    return f"{counts}, {score.dim}D, protocol {protocol.name}: {', '.join(rules)}"
+
+
 def gain_sentence(score: Score) -> str:
-    """What all advice together would gain; empty without advice."""
+    """What all advice together would gain, or why there is none."""
     value = score.flat_metric.value
     if value is None or not score.advice:
-        return ""
+        return _no_advice(score)
     after = value - sum(one.gain for one in score.advice)
     what = "This" if len(score.advice) == 1 else "All of it together"
     return f"{what} would take the Flat Metric from {value:.1f} to {after:.1f} nm."
+
+
+def _no_advice(score: Score) -> str:
+    if any(finding.is_fault for finding in score.findings):
+        return "First fix what is found above; then ask again."
+    flat = score.flat_metric
+    if not flat.value:
+        return "There is nothing to gain."
+    parts = {"missed molecules": flat.missed, "false detections": flat.false, "displaced molecules": flat.displaced}
+    largest = max(parts, key=lambda part: parts[part] or 0.0)
+    return f"Nothing stands out: most of it is from {largest}, and no group of them differs clearly from the rest."
 
 
 def disagreements(comparison: Comparison) -> list[str]:
@@ -48,7 +74,7 @@ def disagreements(comparison: Comparison) -> list[str]:
     >>> few = {"frame": list(range(1, 21)), "x": [1.0] * 20, "y": [0.0] * 20}
     >>> compared = compare_scores({"few": score(truth, few), "all": score(truth, dict(truth, x=[9.0] * 40))})
     >>> disagreements(compared)
-    ['few has the best RMSE lateral but the worst Flat Metric: 62.5 nm of it are from missed molecules.']
+    ['few has the best RMSE lateral but the worst Flat Metric: 62.5 nm of it is from missed molecules.']
     """
     named = list(zip(comparison.names, comparison.scores, strict=True))  # best first
     sentences: dict[str, list[str]] = {}
@@ -80,7 +106,7 @@ def _disagreement(name: str, titles: list[str], named: list[tuple[str, Score]]) 
     parts = {"displaced molecules": flat.displaced, "missed molecules": flat.missed, "false detections": flat.false}
     largest = max(parts, key=lambda part: parts[part] or 0.0)
     listed = titles[0] if len(titles) == 1 else f"{', '.join(titles[:-1])} and {titles[-1]}"
-    return f"{name} has the best {listed} but {rank} Flat Metric: {parts[largest]:.1f} nm of it are from {largest}."
+    return f"{name} has the best {listed} but {rank} Flat Metric: {parts[largest]:.1f} nm of it is from {largest}."
 
 
 def pair_sentence(pair: Pair) -> str:

@@ -146,9 +146,11 @@ def _image(page: Any, stack: Stack) -> Image:
 
 
 def _pixel_size(file: Any) -> float | None:
-    """The pixel size from the OME metadata, nm."""
+    """The pixel size from the OME or ImageJ metadata, nm; None where it is not said, or differs along x and y."""
     import xml.etree.ElementTree as ElementTree
 
+    if file.is_imagej and not file.is_ome:
+        return _imagej_pixel_size(file)
     if not file.is_ome:
         return None
     try:
@@ -159,9 +161,24 @@ def _pixel_size(file: Any) -> float | None:
         return None
     try:
         size = float(pixels.attrib["PhysicalSizeX"]) * _PER_UNIT_NM[pixels.attrib.get("PhysicalSizeXUnit", "um")]
+        unit = _PER_UNIT_NM[pixels.attrib.get("PhysicalSizeYUnit", "um")]
+        other = float(pixels.attrib.get("PhysicalSizeY", size / unit)) * unit
     except (ValueError, KeyError):
         return None
-    return size if 0 < size < math.inf else None
+    return size if 0 < size < math.inf and math.isclose(size, other, rel_tol=0.01) else None
+
+
+def _imagej_pixel_size(file: Any) -> float | None:
+    """ImageJ writes pixels per unit as the resolution of the first page, and the unit into its own metadata."""
+    unit = str((file.imagej_metadata or {}).get("unit", "")).replace("\\u00B5", "\N{MICRO SIGN}")
+    tags = file.pages[0].tags
+    sizes = []
+    for name in ("XResolution", "YResolution"):
+        value = tags[name].value if name in tags else None
+        if unit.replace("micron", "um") not in _PER_UNIT_NM or not isinstance(value, tuple) or not value[0]:
+            return None
+        sizes.append(value[1] / value[0] * _PER_UNIT_NM[unit.replace("micron", "um")])
+    return sizes[0] if math.isclose(sizes[0], sizes[1], rel_tol=0.01) else None
 
 
 def write_stack(path: Path, images: Iterable[Image], *, frames: int, pixels: int, pixel_size: float) -> None:

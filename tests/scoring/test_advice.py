@@ -210,10 +210,12 @@ def test_the_gain_is_that_of_the_repaired_table(kind: str) -> None:
         drop &= from_truth(score) > score.lam
     else:
         drop = false & (from_truth(score) < numbers["within_nm"])
-    assert int(drop.sum()) == numbers["detections"]
+    n = int(drop.sum())
+    assert abs(n - numbers["detections"]) <= 2  # a spot takes in what lies in the next cell
     after = fm.score(score.matched.truth, pred.select(~drop), check=False, dim=2)
     # Where true detections go too, what is left may be paired anew.
-    assert advice.gain == pytest.approx(value(score) - value(after), rel=0.03 if kind == "threshold" else 1e-9)
+    gain = (value(score) - value(after)) * numbers["detections"] / n
+    assert advice.gain == pytest.approx(gain, rel=0.03 if kind == "threshold" else 1e-9)
 
 
 @pytest.mark.parametrize("kind", ["edge", "crowded", "dim", "merged", "frames"])
@@ -263,6 +265,118 @@ def test_weights_are_respected() -> None:
     score = scored("dim", 0, dim=2, weights="photons")
     (advice,) = score.advice
     assert advice.kind == "dim" and advice.gain < scored("dim", 0, dim=2).advice[0].gain
+
+
+def bleached(scene: Scene) -> None:
+    """Molecules get fewer, while false detections come at a constant rate."""
+    left = scene.rng.random(len(scene.id)) < np.exp(-scene.frame / 60)
+    for name in ("id", "frame", "place", "photons", "keep", "error"):
+        setattr(scene, name, getattr(scene, name)[left])
+
+
+def uneven(scene: Scene) -> None:
+    """Some regions are harder than others, with nothing to do with edge or crowd."""
+    hard = np.sin(scene.place[:, 0] / 900) + np.sin(scene.place[:, 1] / 700 + 1)
+    scene.keep &= scene.rng.random(len(hard)) < 1 / (1 + np.exp(-1.5 - hard))
+
+
+def long_lived(scene: Scene) -> None:
+    """Few molecules that stay on, some of them hard to find; without ids their rows look independent."""
+    some = scene.id < 60
+    for name in ("id", "frame", "place", "photons", "keep", "error"):
+        setattr(scene, name, np.repeat(getattr(scene, name)[some], 20, axis=0))
+    scene.frame = 1 + (scene.frame + np.tile(np.arange(20), some.sum())) % FRAMES
+    scene.keep = scene.rng.random(len(scene.id)) < scene.rng.beta(1.7, 0.3, 60)[scene.id]
+    scene.error = scene.rng.normal(0, 10, scene.error.shape)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("lawful", [bleached, uneven, long_lived])
+def test_structure_alone_is_no_fault(lawful: Callable[[Scene], None], seed: int) -> None:
+    scene = Scene(200 + seed)
+    lawful(scene)
+    truth, pred = scene.tables()
+    if lawful is long_lived:
+        del truth["id"]
+    assert fm.score(truth, pred, check=False, dim=2).advice == ()
+
+
+def test_a_border_that_is_left_out_is_no_fault_of_the_program() -> None:
+    scene = Scene(4)
+    scene.error *= 4
+    assert fm.score(*scene.tables(), check=False, protocol="challenge2016", fov=FIELD, dim=2).advice == ()
+
+
+def test_distances_are_those_of_the_plan() -> None:
+    assert scored(None, 0, dim=3, axis_scale=(1, 1, 5)).advice == ()
+
+
+def test_an_outlier_neither_fills_the_memory_nor_makes_a_hot_spot() -> None:
+    truth, pred = Scene(3).tables()
+    for far in (1e7, 1e15):
+        away = {name: np.append(column, far if name in "xy" else column[0]) for name, column in pred.items()}
+        assert fm.score(truth, away, check=False, dim=2).advice == ()
+
+
+def test_a_hot_pixel_is_told_even_if_nothing_else_is_false() -> None:
+    scene = Scene(5)
+    scene.more = []
+    place = np.array([3000.0, 3000.0, 0.0]) + scene.rng.normal(0, 15, (200, 3))
+    scene.more.append((np.arange(1, 201), place, np.full(200, 900.0)))
+    (advice,) = fm.score(*scene.tables(), check=False, dim=2).advice
+    assert advice.kind == "hot_spots" and advice.numbers["places"] == 1
+
+
+@pytest.mark.parametrize("photons", [0.0, -5.0, 60.0])
+def test_dim_noise_of_any_photons_is_told(photons: float) -> None:
+    scene = Scene(6)
+    place = scene.rng.uniform([0, 0, 0], [FIELD, FIELD, 1], (900, 3))
+    scene.more.append((scene.rng.integers(1, FRAMES + 1, 900), place, np.full(900, photons)))
+    (advice,) = fm.score(*scene.tables(), check=False, dim=2).advice
+    assert advice.kind == "threshold" and advice.numbers["detections"] >= 900 and advice.numbers["false"] > 99
+
+
+def test_crowding_is_told_where_nearly_all_are_crowded() -> None:
+    scene = Scene(7)
+    for _ in range(3):
+        crowd(scene)
+    near = scene.nearest()[0] < 250
+    scene.keep &= ~near | (scene.rng.random(len(near)) < 0.3)
+    kinds = {one.kind: one for one in fm.score(*scene.tables(), check=False, dim=2).advice}
+    assert "crowded" in kinds and kinds["crowded"].numbers["closer_than_nm"] in (250, 300)
+    assert kinds["crowded"].numbers["missed_elsewhere"] < 15
+
+
+def test_gains_never_exceed_the_flat_metric() -> None:
+    scene = Scene(8)
+    scene.keep[:], scene.more = True, []
+    scene.error[:, 0] += np.where(scene.frame > 100, 60, 5)
+    score = fm.score(*scene.tables(), check=False, dim=2)
+    gains = [one.gain for one in score.advice]
+    assert "bias" in [one.kind for one in score.advice] and len(gains) >= 2
+    assert sum(gains) <= value(score) and gains == sorted(gains, reverse=True)
+
+
+def test_shares_in_the_sentence_are_of_all_molecules() -> None:
+    scene = Scene(9)
+    near_the_edge(scene)
+    dim_ones(scene)
+    score = fm.score(*scene.tables(), check=False, dim=2)
+    truth, missed = score.matched.truth, score.costs.truth_partner < 0
+    for one in score.advice:
+        if one.kind == "dim":
+            assert truth.photons is not None
+            below = truth.photons < one.numbers["below_photons"]
+            assert one.numbers["missed"] == pytest.approx(100 * missed[below].mean())
+            assert one.numbers["missed_elsewhere"] == pytest.approx(100 * missed[~below].mean())
+    assert {one.kind for one in score.advice} == {"edge", "dim"}
+
+
+def test_a_wrong_file_gets_no_advice() -> None:
+    truth, pred = Scene(10).tables()
+    swapped = dict(pred, x=pred["y"], y=pred["x"])
+    score = fm.score(truth, swapped, dim=2)
+    assert score.findings and score.advice == ()
 
 
 @pytest.mark.parametrize("pred", [{"frame": [], "x": [], "y": []}, {"frame": [1], "x": [5.0], "y": [5.0]}])

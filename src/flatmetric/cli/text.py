@@ -12,7 +12,7 @@ from flatmetric.api.options import Checked, Images, ReadBoth, Scoring, Sure, opt
 from flatmetric.cli.options import NAMES
 from flatmetric.metrics.table import METRICS
 from flatmetric.quality.findings import BY_HAND
-from flatmetric.sentences import budget_sentence, disagreements, intervals_title, pair_sentence
+from flatmetric.sentences import budget_sentence, compared_sentence, disagreements, intervals_title, pair_sentence
 
 if TYPE_CHECKING:
     from flatmetric.quality.inspect import Inspection
@@ -180,8 +180,7 @@ def score_text(score: Score, intervals: Intervals | None = None) -> str:
 
         return re.sub(r"\{([\w.]+)\}", shown, template)
 
-    kept = len(score.matched.truth_kept), len(score.matched.pred_kept)
-    lines = [f"{kept[0]} true molecules, {kept[1]} detections, {score.dim}D, {_rules(score)}", ""]
+    lines = [compared_sentence(score), ""]
     if flat.value is None or flat.displaced is None or flat.missed is None or flat.false is None:
         lines.append(fill("Flat Metric  {flat_metric.value}"))
     else:
@@ -220,19 +219,6 @@ def _certainty(intervals: Intervals) -> list[str]:
     return lines if intervals.remark is None else [*lines, f"    remark: {intervals.remark}"]
 
 
-def _rules(score: Score) -> str:
-    protocol = score.protocol
-    axial = f" / {protocol.tolerance_z:g}" if score.dim == 3 else ""
-    rules = [f"lam {score.lam:g} nm", f"{protocol.matching} matching within {protocol.tolerance:g}{axial} nm"]
-    if protocol.border is not None:
-        rules.append(f"border {protocol.border:g} nm")
-    if score.matched.photon_threshold is not None:
-        rules.append(f"photons > {score.matched.photon_threshold:g}")
-    if protocol.wobble is not None:
-        rules.append("wobble")
-    return f"protocol {protocol.name}: " + ", ".join(rules)
-
-
 def bins_text(quantity: Quantity, bins: list[Bin]) -> str:
     """Scores in bins as a table."""
     from flatmetric.scoring.breakdown import QUANTITIES
@@ -261,7 +247,13 @@ def comparison_text(comparison: Comparison) -> str:
     first = comparison.intervals[0]
     remark = [] if first.remark is None else [f"remark: {first.remark}"]
     sentences = [*(pair_sentence(pair) for pair in comparison.pairs), *disagreements(comparison)]
-    return "\n".join([*aligned(rows, "<"), "", *sentences, "", intervals_title(first), *remark])
+    todo = [
+        f"{name}: {score.advice[0]}"
+        for name, score in zip(comparison.names, comparison.scores, strict=True)
+        if score.advice
+    ]
+    advice = ["", "What to do next", *(f"  {text}" for text in todo)] if todo else []
+    return "\n".join([*aligned(rows, "<"), "", *sentences, *advice, "", intervals_title(first), *remark])
 
 
 def _with_interval(key: str, value: float | None, span: tuple[float, float] | None) -> str:

@@ -45,15 +45,17 @@ def _errors(of: str, over: str) -> dict[str, Definition]:
     axes["xyz"] = ("in space", "dx^2 + dy^2 + dz^2", "|dx| + |dy| + |dz|")
     found = {}
     for name, (where, squares, sizes) in axes.items():
-        found[f"rmse_{name}"] = Definition(f"typical distance {where} of {of}", f"sqrt(mean of {squares} over {over})")
-        found[f"mad_{name}"] = Definition(f"mean absolute error {where} of {of}", f"mean of {sizes} over {over}")
+        found[f"rmse_{name}"] = Definition(
+            f"root mean square error {where}, of {of}", f"sqrt(mean of {squares} over {over})"
+        )
+        found[f"mad_{name}"] = Definition(f"mean absolute error {where}, of {of}", f"mean of {sizes} over {over}")
     return found
 
 
 _FLAT = {
     "value": Definition(
         "least cost of turning the detections into the true molecules, for each true molecule, all frames together",
-        "displaced + missed + false",
+        "displaced + missed + false; with photons as weights, shares of photons count instead of molecules",
     ),
     "displaced": Definition("part from molecules that were found, but elsewhere", "sum of distances moved / molecules"),
     "missed": Definition("part from molecules without a detection", "lam x missed / molecules"),
@@ -66,7 +68,10 @@ _FLAT = {
         "part of false whose detections lie within 2 lam of a molecule that belongs to another: two detections for one",
         "lam x split / molecules",
     ),
-    "lower_bound": Definition("the Flat Metric can't be lower: the value of the dual problem", "sum of potentials"),
+    "lower_bound": Definition(
+        "the Flat Metric can't be lower: the value of the dual problem",
+        "potentials of molecules - those of detections, summed / molecules",
+    ),
     "gap": Definition("distance between value and lower bound; 0 proves the value", "value - lower bound"),
     "frame_mean": Definition(
         "mean of the Flat Metric of each frame by itself, over the frames that have a true molecule",
@@ -88,11 +93,11 @@ _CHALLENGE = {
         for axis in "xyz"
     },
     "efficiency_xy": Definition(
-        "Jaccard and lateral RMSE in one number, alpha = 1 per nm",
+        "Jaccard and lateral RMSE in one number; alpha is 1 per nm unless set",
         "100 - sqrt((100 - Jaccard)^2 + (alpha RMSE lateral)^2)",
     ),
     "efficiency_z": Definition(
-        "Jaccard and axial RMSE in one number, alpha = 0.5 per nm",
+        "Jaccard and axial RMSE in one number; alpha is 0.5 per nm unless set",
         "100 - sqrt((100 - Jaccard)^2 + (alpha RMSE axial)^2)",
     ),
     "efficiency": Definition("the mean of both efficiencies in 3D, the lateral one in 2D", "(lateral + axial) / 2"),
@@ -112,68 +117,91 @@ _RMSMD = {
         "root mean square distance from every point, of both sides, to the nearest of the other side in its frame",
         "sqrt(mean of nearest^2 over both sides)",
     ),
-    "per_frame_truth_to_pred": Definition("the same from molecules to detections only", "sqrt(mean of nearest^2)"),
-    "per_frame_pred_to_truth": Definition("the same from detections to molecules only", "sqrt(mean of nearest^2)"),
+    "per_frame_truth_to_pred": Definition(
+        "RMSMD per frame, from molecules to detections only", "sqrt(mean of nearest^2)"
+    ),
+    "per_frame_pred_to_truth": Definition(
+        "RMSMD per frame, from detections to molecules only", "sqrt(mean of nearest^2)"
+    ),
     "alone": Definition("points whose frame has no point of the other side, which are left out", "count"),
     "whole_set": Definition(
         "root mean square distance to the nearest point of the other side, whatever its frame",
         "sqrt(mean of nearest^2 over both sides)",
     ),
-    "whole_set_truth_to_pred": Definition("the same from molecules to detections only", "sqrt(mean of nearest^2)"),
-    "whole_set_pred_to_truth": Definition("the same from detections to molecules only", "sqrt(mean of nearest^2)"),
+    "whole_set_truth_to_pred": Definition(
+        "RMSMD of the whole set, from molecules to detections only", "sqrt(mean of nearest^2)"
+    ),
+    "whole_set_pred_to_truth": Definition(
+        "RMSMD of the whole set, from detections to molecules only", "sqrt(mean of nearest^2)"
+    ),
 }
 _GOSPA = {
     "value": Definition(
-        "generalised optimal subpattern assignment: a best assignment, and c for what stays alone; of order 1 with "
-        "c = 2 lam, divided by the number of molecules, it is the Flat Metric",
+        "generalised optimal subpattern assignment: a best assignment, and half of c^p for each point alone; "
+        "of order 1 with c = 2 lam, divided by the number of molecules, it is the Flat Metric",
         "(sum of d^p + c^p / 2 x (missed + false))^(1/p)",
     ),
     "p": Definition("order of GOSPA", "p"),
     "c": Definition("distance beyond which nothing is assigned", "c"),
-    "localization": Definition("part from assigned pairs", "(sum of d^p)^(1/p)"),
+    "localization": Definition("part from assigned pairs; parts add up as their p-th powers", "(sum of d^p)^(1/p)"),
     "missed": Definition("part from molecules without a partner", "(c^p / 2 x missed)^(1/p)"),
     "false": Definition("part from detections without a partner", "(c^p / 2 x false)^(1/p)"),
-    "frame_mean": Definition("mean of GOSPA of each frame by itself", "mean over frames"),
+    "frame_mean": Definition("mean of GOSPA of each frame by itself, over frames with any point", "mean over frames"),
 }
 _OSPA = {
     "value": Definition(
-        "optimal subpattern assignment: like GOSPA, for each point of the larger side",
+        "optimal subpattern assignment: for each point of the larger side of a frame; one without a pair costs c",
         "((sum of d^p + c^p (larger - pairs)) / larger)^(1/p)",
     ),
     "p": Definition("order of OSPA", "p"),
     "c": Definition("distance beyond which nothing is assigned", "c"),
-    "frame_mean": Definition("mean of OSPA of each frame by itself", "mean over frames"),
+    "frame_mean": Definition("mean of OSPA of each frame by itself, over frames with any point", "mean over frames"),
 }
 _CALIBRATION = {
     **{
         axis: Definition(
-            f"errors along {axis} over the precision that the result claims; 2 means twice as large as claimed",
-            f"standard deviation of d{axis} / claimed",
+            f"errors along {axis}, bias left out, over the precision that the result claims; 2 means twice as large",
+            f"standard deviation of (d{axis} / claimed)",
         )
         for axis in "xy"
     },
-    "xy": Definition("the same for both axes together", "standard deviation of d / claimed"),
+    "xy": Definition(
+        "errors, bias left out, over the precision that the result claims; 2 means twice as large",
+        "standard deviation of (d / claimed), both axes pooled",
+    ),
     "claims": Definition("matched pairs whose detection claims a precision", "count"),
 }
 _BOUND = {
     "rmse_xy": Definition(
-        "the least lateral RMSE that photons, background, pixel and spot width allow", "sqrt(mean of the bound)"
+        "the Cramer-Rao bound: the least lateral RMSE that photons, background, pixel and spot width allow",
+        "sqrt(mean of 2 x least variance along one axis)",
     ),
-    "ratio": Definition("how far the result is from the best possible fit", "RMSE lateral / bound"),
+    "ratio": Definition(
+        "how far the result is from the Cramer-Rao bound, over the pairs that have one", "RMSE lateral / bound"
+    ),
     "pairs": Definition("matched pairs whose bound is known", "count"),
 }
 _LINKED = {
-    "molecules": Definition("true molecules", "count"),
+    "molecules": Definition("true molecules, by their ids", "count"),
     "linked": Definition("molecules that linking detections over frames gives", "count"),
-    "counting_error": Definition("how many linked molecules are too many", "100 (linked - true) / true"),
+    "counting_error": Definition(
+        "how many linked molecules are too many (+) or too few (-)", "100 (linked - true) / true"
+    ),
     "flat_metric": Definition("Flat Metric between linked and true molecules, all frames together", "as Flat Metric"),
-    "rmse_xy": Definition("lateral RMSE between linked and true molecules", "sqrt(mean of dx^2 + dy^2)"),
+    "rmse_xy": Definition(
+        "lateral RMSE between linked and true molecules, over the pairs of their plan", "sqrt(mean of dx^2 + dy^2)"
+    ),
 }
-_VIEWS = {"xyz": "the volume", "xy": "the image seen along z", "xz": "the image seen along y", "yz": "that along x"}
+_VIEWS = {
+    "xyz": "the volume",
+    "xy": "the image seen along z",
+    "xz": "the image seen along y",
+    "yz": "the image seen along x",
+}
 _IMAGES = {
     **{
         f"snr_{view}": Definition(
-            f"how well {seen}, rendered with 20 nm wide spots, agrees with that of the truth",
+            f"how well {seen}, rendered with spots of 20 nm full width at half maximum, agrees with that of the truth",
             "10 log10(sum of truth^2 / sum of (truth - result)^2)",
         )
         for view, seen in _VIEWS.items()

@@ -124,13 +124,21 @@ def _first(board: Board, background: Background) -> str:
     remarks = [f"{d}, {p}: {text}" for (d, p), texts in board.suspect.items() for text in texts]
     ranking = board.ranking
     sentences = [paragraph(text, "told") for text in (*_told(ranking), *background.conclusions)]
-    title = f"Best of {len(ranking.overall)}: {_best(ranking)}" if ranking.overall else _no_overall(ranking)
-    return f"<h1>{escape(title)}</h1>{''.join(sentences)}{parts.alerts(remarks)}"
+    title = _title(ranking, len(board.programs))
+    return f"{parts.alerts(remarks)}<h1>{escape(title)}</h1>{''.join(sentences)}"
 
 
-def _best(ranking: Ranking) -> str:
+def _title(ranking: Ranking, programs: int) -> str:
+    """Who is best overall, if that can be said."""
+    if not ranking.overall:
+        return _no_overall(ranking)
     first = [standing.program for standing in ranking.overall if standing.place == 1]
-    return first[0] if len(first) == 1 else f"{_listed(first)}, in a tie"
+    best = first[0] if len(first) == 1 else f"{_listed(first)}, in a tie"
+    if len(ranking.overall) == programs:
+        return f"Best of {programs}: {best}"
+    if len(ranking.overall) == 1:
+        return f"Only {best} ran on all data sets, so there is no overall rank"
+    return f"Best of the {len(ranking.overall)} programs that ran on all data sets: {best}"
 
 
 def _told(ranking: Ranking) -> list[str]:
@@ -141,7 +149,7 @@ def _told(ranking: Ranking) -> list[str]:
             continue
         best = places[0]
         tied = [other.program for other in places[1:] if best.letters and set(best.letters) & set(other.letters)]
-        apart = f", not told apart from {_listed(tied)}" if tied else ""
+        apart = f", which can't be told apart from {_listed(tied)}" if tied else ""
         told.append(f"{name}: {best.program} leads with {best.flat_metric:.1f} nm{apart}.")
     return told if len(told) <= _MOST_TOLD else told[:_MOST_TOLD]
 
@@ -288,8 +296,8 @@ def _scatter(entries: Sequence[Entry]) -> str:
 
     sets = "".join(option(name, name) for name in sorted({entry.dataset for entry in entries}))
     return (
-        f"<div class='controls'><label>Across <select id='metric-x'>{options('efficiency')}</select></label>"
-        f"<label>Up <select id='metric-y'>{options('flat_metric')}</select></label>"
+        f"<div class='controls'><label>x axis <select id='metric-x'>{options('efficiency')}</select></label>"
+        f"<label>y axis <select id='metric-y'>{options('flat_metric')}</select></label>"
         f"<label>Data set <select id='metric-set'><option value=''>all</option>{sets}</select></label></div>"
         + chart("metric-scatter", "One metric against another, a mark for each result")
         + "<p id='metric-text' role='status' aria-live='polite'></p>"

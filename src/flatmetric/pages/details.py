@@ -40,12 +40,13 @@ def detail_sections(scored: Sequence[Scored], binned: Sequence[Bins], places: Se
 
 
 def _frame_browser(places: Sequence[str]) -> str:
-    orders = "".join(option(value, title) for value, title in _ORDERS.items())
-    enlarged = "".join(option(str(times), f"{times} times") for times in (1, 3, 10, 30))
+    whose = " (the larger of both)" if len(places) > 1 else ""
+    orders = "".join(option(value, title + (whose if value != "frame" else "")) for value, title in _ORDERS.items())
+    enlarged = "".join(option(str(times), f"\N{MULTIPLICATION SIGN}{times}") for times in (1, 3, 10, 30))
     controls = (
         f"<label>Order <select id='order'>{orders}</select></label>"
         "<button type='button' id='previous' aria-label='Previous frame'>&larr;</button>"
-        "<label class='wide'>Place <input type='range' id='slider' min='0' max='0' value='0'></label>"
+        "<label class='wide'>Position <input type='range' id='slider' min='0' max='0' value='0'></label>"
         "<button type='button' id='next' aria-label='Next frame'>&rarr;</button>"
         "<label>Frame <input type='number' id='frame-number' min='1' step='1'></label>"
         f"<label>Error vectors <select id='enlarge'>{enlarged}</select></label>"

@@ -93,7 +93,7 @@ def _cell(cell: Any, first: bool) -> str:
     shown = text.text if isinstance(text, Html) else escape("-" if text is None else str(text))
     drawn = isinstance(text, Html)
     kind = "number" if number is not None and not first and not drawn else ""
-    kind = kind or ("short" if not drawn and len(shown) <= SHORT else "")
+    kind = kind or ("" if drawn else "short" if len(shown) <= SHORT else "long")
     marks = (f" class='{kind}'" if kind else "") + ("" if number is None else f" data-value='{number}'")
     return f"<th scope='row'{marks}>{shown}</th>" if first else f"<td{marks}>{shown}</td>"
 

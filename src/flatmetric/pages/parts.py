@@ -12,7 +12,7 @@ from flatmetric.metrics.table import METRICS
 from flatmetric.pages.html import Html, Section, paragraph, table
 from flatmetric.scoring.intervals import Intervals
 from flatmetric.scoring.score import Score
-from flatmetric.sentences import budget_sentence, gain_sentence, intervals_title
+from flatmetric.sentences import budget_sentence, compared_sentence, gain_sentence, intervals_title
 from flatmetric.version import __version__
 
 PARTS = ("displaced", "missed", "false")
@@ -72,6 +72,7 @@ def verdict(scored: Scored) -> str:
     return (
         f"<p class='verdict'><span class='what'>{term('flat_metric.value').text}</span> "
         f"<strong id='value'>{escape(shown)}</strong> {certain}</p>{paragraph(answer(scored), 'answer')}{bar}"
+        f"{paragraph(f'{compared_sentence(scored.score)}.', 'note')}"
     )
 
 
@@ -126,12 +127,12 @@ def full_width(places: Sequence[tuple[float | None, tuple[float, float] | None]]
 
 def tiles(scored: Scored) -> str:
     """Recall, precision, RMSE and bias, each with its interval and what is good."""
-    counts = scored.score.challenge
+    counts, matched = scored.score.challenge, f"matched within {scored.score.protocol.tolerance:g} nm"
     axes = "xyz"[: scored.score.dim]
     words = {
-        "challenge.recall": f"{counts.tp} of {counts.tp + counts.fn} molecules found; 1 is perfect",
-        "challenge.precision": f"{counts.tp} of {counts.tp + counts.fp} detections are true; 1 is perfect",
-        "challenge.rmse_xy": "error of what was found; 0 is perfect" + _in_depth(scored),
+        "challenge.recall": f"{counts.tp} of {counts.tp + counts.fn} molecules {matched}; 1 is perfect",
+        "challenge.precision": f"{counts.tp} of {counts.tp + counts.fp} detections {matched}; 1 is perfect",
+        "challenge.rmse_xy": "error of what was matched; 0 is perfect" + _in_depth(scored),
     }
     shown = [_tile(scored, [key], note) for key, note in words.items()]
     shown.append(_tile(scored, [f"challenge.bias_{axis}" for axis in axes], _bias_words(scored, axes)))
@@ -139,8 +140,9 @@ def tiles(scored: Scored) -> str:
 
 
 def _in_depth(scored: Scored) -> str:
-    depth = scored.score.challenge.rmse_z
-    return "" if depth is None else f"; {depth:.1f} nm in depth"
+    depth, span = scored.score.challenge.rmse_z, scored.interval("challenge.rmse_z")
+    sure = "" if span is None else f" ({METRICS['challenge.rmse_z'].show_interval(span)})"
+    return "" if depth is None else f"; in depth {depth:.1f} nm{sure}"
 
 
 def _tile(scored: Scored, keys: Sequence[str], note: str) -> str:
@@ -163,7 +165,7 @@ def _bias_words(scored: Scored, axes: str) -> str:
     if any(span is None for span in spans):
         return "mean shift; 0 is perfect"
     off = [axis for axis, span in zip(axes, spans, strict=True) if span is not None and not span[0] <= 0 <= span[1]]
-    return f"surely shifted in {' and '.join(off)}; 0 is perfect" if off else "can't be told from 0, which is perfect"
+    return f"clearly shifted in {' and '.join(off)}; 0 is perfect" if off else "can't be told from 0, which is perfect"
 
 
 def findings(scored: Sequence[Scored]) -> str:
@@ -185,7 +187,7 @@ def advice(scored: Scored) -> str:
     """What to do next, with the gain of each; a plain word where there is nothing."""
     given = scored.score.advice
     if not given:
-        return paragraph("Nothing stands out: no single remedy would gain 1 % of the Flat Metric.", "note")
+        return paragraph(gain_sentence(scored.score), "note")
     rows = "".join(
         f"<li data-kind='{one.kind}'><b class='gain'>&minus;{one.gain:.1f} nm</b> {escape(one.sentence)}</li>"
         for one in given
@@ -265,17 +267,17 @@ def definitions() -> str:
     rows = [
         [
             Html(f"<span id='name-{key}'>{escape(metric.heading)}</span>"),
-            Html(
-                f"<span id='def-{key}'>{escape(DEFINITIONS[key].meaning)}; {escape(direction(metric))}. "
-                f"<code>{escape(DEFINITIONS[key].formula)}</code></span>"
-            ),
+            Html(f"<span id='def-{key}'>{escape(DEFINITIONS[key].meaning)}; {escape(direction(metric))}</span>"),
+            Html(f"<code id='formula-{key}'>{escape(DEFINITIONS[key].formula)}</code>"),
         ]
         for key, metric in METRICS.items()
     ]
     reading = "".join(map(paragraph, HOW_TO_READ))
+    listed = table("definitions", "Every metric", ["metric", "definition", "formula"], rows)
     return (
-        "<dialog id='drawer' aria-labelledby='drawer-title'><h2 id='drawer-title'>How to read this page</h2>"
-        f"{reading}<h2>Definitions</h2>{table('definitions', 'Every metric', ['metric', 'definition'], rows)}"
+        "<dialog id='drawer' aria-labelledby='drawer-title'>"
+        f"<h2 id='drawer-title' tabindex='-1' autofocus>How to read this page</h2>{reading}"
+        f"<h2>Definitions</h2>{listed}"
         "<button type='button' id='close-drawer'>Close</button></dialog>"
     )
 
@@ -285,8 +287,11 @@ HOW_TO_READ = (
     "A molecule that was found costs the distance to its detection (displaced); one that was missed, and a detection "
     "that is false, cost lam each. The bar says which of the three it is.",
     "What to do next says where most of it is lost, and what each remedy would gain.",
+    "Recall, precision, RMSE and bias are those of the challenge: detections and molecules are matched one to one "
+    "within a tolerance. In pictures, budget and advice, missed and false are those of the transport plan: what has no "
+    "partner within 2 lam.",
     "In every picture truth is magenta or a ring, the result green or a dot; a plus is missed, a cross is false. Blue "
-    "is displaced, red-orange missed, yellow false, everywhere.",
+    "is displaced, red-orange missed, yellow false; programs have colours of their own.",
     "Names with a dotted line explain themselves when you point at them or reach them with the tab key.",
 )
 

@@ -18,6 +18,8 @@ _MOST_SQUARES = 2_400_000  # of all layers together
 _MOST_SHARED = 100_000
 _USUAL_BLUR = 15.0  # nm, where nothing is matched
 _LEAST_BLUR = 2.0
+_NORMAL = 1.4826  # standard deviation over the median of the size, of normal errors
+_FAR_OFF = 0.5  # percent of the detections at each end that may lie outside the picture
 
 
 def picture_content(scores: Sequence[Score]) -> dict[str, Any]:
@@ -33,9 +35,10 @@ def picture_content(scores: Sequence[Score]) -> dict[str, Any]:
     """
     truth = scores[0].matched.kept_truth
     tables = [truth, *(score.matched.kept_pred for score in scores)]
-    (left, right), (top, bottom) = _field([table.x for table in tables]), _field([table.y for table in tables])
+    left, right = _field(truth.x, [table.x for table in tables[1:]])
+    top, bottom = _field(truth.y, [table.y for table in tables[1:]])
     places = sum(map(len, tables))
-    content: dict[str, Any] = {"x": [left, right], "y": [top, bottom], "blur": blur(scores[0])}
+    content: dict[str, Any] = {"x": [left, right], "y": [top, bottom]}
     layer: _Places | _Squares
     if places <= MOST_PLACES:
         layer = _Places((left, right), (top, bottom))
@@ -61,9 +64,17 @@ def picture_content(scores: Sequence[Score]) -> dict[str, Any]:
 
 
 def blur(score: Score) -> float:
-    """The precision along one axis, nm: of the errors of matched molecules."""
-    rmse = score.challenge.rmse_xy
-    return round(max(_LEAST_BLUR, _USUAL_BLUR if rmse is None else rmse / np.sqrt(2)), 2)
+    """The precision along one axis, nm: the spread of the errors of matched molecules, without bias and tails."""
+    errors = score.matched.errors[:, :2]
+    if len(errors) == 0:
+        return _USUAL_BLUR
+    spread = np.median(np.abs(errors - np.median(errors, axis=0)))
+    return round(max(_LEAST_BLUR, _NORMAL * float(spread)), 2)
+
+
+def _inside(x: FloatArray, y: FloatArray, across: tuple[float, float], down: tuple[float, float]) -> BoolArray:
+    within: BoolArray = (x >= across[0]) & (x <= across[1]) & (y >= down[0]) & (y <= down[1])
+    return within
 
 
 class _Places:
@@ -74,23 +85,27 @@ class _Places:
 
     def of(self, table: Localizations, rows: BoolArray | None = None) -> dict[str, Any]:
         x, y = (table.x, table.y) if rows is None else (table.x[rows], table.y[rows])
-        return {"count": len(x), "x": packed_between(x, *self._x), "y": packed_between(y, *self._y)}
+        inside = _inside(x, y, self._x, self._y)
+        places = {"x": packed_between(x[inside], *self._x), "y": packed_between(y[inside], *self._y)}
+        return {"count": len(x), "outside": int((~inside).sum()), **places}
 
 
 class _Squares:
     """Counts in squares of `step` nm, row by row."""
 
     def __init__(self, x: tuple[float, float], y: tuple[float, float], step: float) -> None:
-        self._corner, self._step = (x[0], y[0]), step
+        self._x, self._y, self._step = x, y, step
         self._shape = int(np.ceil((y[1] - y[0]) / step)), int(np.ceil((x[1] - x[0]) / step))
 
     def of(self, table: Localizations, rows: BoolArray | None = None) -> dict[str, Any]:
         x, y = (table.x, table.y) if rows is None else (table.x[rows], table.y[rows])
         height, width = self._shape
-        i = np.clip(((y - self._corner[1]) / self._step).astype(np.int64), 0, height - 1)
-        j = np.clip(((x - self._corner[0]) / self._step).astype(np.int64), 0, width - 1)
+        inside = _inside(x, y, self._x, self._y)
+        i = np.clip(((y[inside] - self._y[0]) / self._step).astype(np.int64), 0, height - 1)
+        j = np.clip(((x[inside] - self._x[0]) / self._step).astype(np.int64), 0, width - 1)
         counts = np.bincount(i * width + j, minlength=height * width)
-        return {"count": len(x), "width": width, "squares": packed(np.minimum(counts, 255), np.uint8)}
+        squares = {"width": width, "squares": packed(np.minimum(counts, 255), np.uint8)}
+        return {"count": len(x), "outside": int((~inside).sum()), **squares}
 
 
 def shared_content(scores: Sequence[Score]) -> dict[str, Any]:
@@ -110,8 +125,7 @@ def shared_content(scores: Sequence[Score]) -> dict[str, Any]:
     found = np.array([score.costs.truth_partner >= 0 for score in scores], dtype=np.int64)
     bits = (found << np.arange(len(scores))[:, None]).sum(axis=0)
     some = slice(None, None, max(1, -(-len(truth) // _MOST_SHARED)))
-    left, right = _field([truth.x])
-    top, bottom = _field([truth.y])
+    (left, right), (top, bottom) = _field(truth.x, []), _field(truth.y, [])
     return {
         "only": (found @ (1 - found).T).tolist(),
         "both": (found @ found.T).tolist(),
@@ -124,11 +138,16 @@ def shared_content(scores: Sequence[Score]) -> dict[str, Any]:
     }
 
 
-def _field(columns: Sequence[FloatArray]) -> tuple[float, float]:
-    """From the least to the largest value, and a hundredth more on each side."""
-    filled = [column for column in columns if len(column)]
-    if not filled:
-        return 0.0, 1.0
-    low, high = min(float(column.min()) for column in filled), max(float(column.max()) for column in filled)
+def _field(truth: FloatArray, preds: Sequence[FloatArray]) -> tuple[float, float]:
+    """What the truth fills, and nearly all detections if they are not far off, and a hundredth more on each side."""
+    if len(truth) == 0:
+        filled = [pred for pred in preds if len(pred)]
+        return _field(filled[0], []) if filled else (0.0, 1.0)
+    low, high = float(truth.min()), float(truth.max())
+    size = max(high - low, 1.0)
+    for pred in preds:
+        if len(pred):
+            first, last = np.percentile(pred, [_FAR_OFF, 100 - _FAR_OFF])
+            low, high = max(min(low, float(first)), low - size), min(max(high, float(last)), high + size)
     edge = max(0.01 * (high - low), 1.0)
     return low - edge, high + edge

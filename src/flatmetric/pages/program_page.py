@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+import numpy as np
+
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.pages import parts
 from flatmetric.pages.board_page import Board
@@ -104,8 +106,12 @@ def _series(at: int, entry: Entry) -> str:
 
 
 def _content(at: int, entry: Entry) -> dict[str, Any]:
-    some = slice(None, None, max(1, -(-len(entry.frames) // _MOST_FRAMES)))
-    frames = {"frame": entry.frames[some].tolist(), "cost": rounded(entry.costs[some], 1)}
+    together = max(1, -(-len(entry.frames) // _MOST_FRAMES))
+    starts = np.arange(0, len(entry.frames), together)
+    means: Any = (
+        np.add.reduceat(entry.costs, starts) / np.diff(np.append(starts, len(entry.frames))) if len(starts) else []
+    )
+    frames = {"frame": entry.frames[starts].tolist(), "cost": rounded(np.asarray(means), 1), "together": together}
     return {"place": f"series-{at}", "dataset": entry.dataset, **frames}
 
 

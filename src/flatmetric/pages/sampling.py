@@ -75,12 +75,10 @@ def frames_content(scores: Sequence[Score], budget: int = ROWS) -> dict[str, Any
     if any("flat_metric_nm" not in table for table in tables):
         return {"total": 0, "shown": []}
     numbers = np.unique(np.concatenate([table["frame"] for table in tables]))
-    costs, counts = np.zeros((len(scores), len(numbers))), np.zeros((len(scores), 3, len(numbers)), dtype=np.int64)
-    rows = np.zeros(len(numbers), dtype=np.int64)
+    costs, rows = np.zeros((len(scores), len(numbers))), np.zeros(len(numbers), dtype=np.int64)
     for k, (score, table) in enumerate(zip(scores, tables, strict=True)):
         at = np.searchsorted(numbers, table["frame"])
         costs[k, at] = table["flat_metric_nm"] * len(score.matched.truth_kept)
-        counts[k, :, at] = np.column_stack([table["tp"], table["fp"], table["fn"]])
         rows[at] += table["n_pred"]
     rows[np.searchsorted(numbers, tables[0]["frame"])] += tables[0]["n_truth"]
     truth = _Side(scores[0].matched.truth, scores[0].matched.truth_kept)
@@ -92,10 +90,9 @@ def frames_content(scores: Sequence[Score], budget: int = ROWS) -> dict[str, Any
         programs = []
         for k, (plan, pred) in enumerate(zip(plans, preds, strict=True)):
             cost = {"cost": round(float(costs[k, at]), 2)}
-            cost |= dict(zip(("tp", "fp", "fn"), counts[k, :, at].tolist(), strict=True))
             programs.append(pred.columns(frame) | plan.columns(truth.rows(frame), pred.rows(frame)) | cost)
         shown.append({"frame": frame, "truth": truth.columns(frame), "programs": programs})
-    return {"total": len(numbers), "shown": shown}
+    return {"total": len(numbers), "shown": shown, "molecules": len(scores[0].matched.truth_kept)}
 
 
 class _Side:
@@ -170,20 +167,18 @@ def errors_content(scores: Sequence[Score]) -> list[dict[str, Any]]:
     matched = [one for one in errors if len(one)]
     if not matched:
         return contents
-    for axis in range(min(score.dim for score in scores)):
-        reach = _reach([one[:, axis] for one in matched], _TAILS)
-        for content, one in zip(contents, errors, strict=True):
-            if len(one):
-                content["axes"].append(_along(one[:, axis], f"d{'xyz'[axis]}", reach))
+    dim = min(score.dim for score in scores)
+    reach = max(1.0, *(float(np.percentile(np.abs(one[:, :dim]), _TAILS)) for one in matched))
+    for content, one in zip(contents, errors, strict=True):
+        for axis in range(dim if len(one) else 0):
+            content["axes"].append(_along(one[:, axis], f"d{'xyz'[axis]}", reach))
+    # Around the middle of each program, as far as is needed for the core, or for all, of any of them.
+    around = [one[:, :2] - np.median(one[:, :2], axis=0) if len(one) else one[:, :2] for one in errors]
     for name, percent in (("core", _CORE), ("all", 100.0)):
-        reach = _reach([one[:, :2] for one in matched], percent)
+        reach = max(1.0, *(float(np.percentile(np.abs(one).max(axis=1), percent)) for one in around if len(one)))
         for content, one in zip(contents, errors, strict=True):
             content["planes"].append(_plane(one, name, reach))
     return contents
-
-
-def _reach(columns: Sequence[FloatArray], percent: float) -> float:
-    return max(1.0, *(float(np.percentile(np.abs(column), percent)) for column in columns))
 
 
 def _along(values: FloatArray, name: str, reach: float) -> dict[str, Any]:
@@ -199,12 +194,21 @@ def _along(values: FloatArray, name: str, reach: float) -> dict[str, Any]:
 
 
 def _plane(errors: FloatArray, name: str, reach: float) -> dict[str, Any]:
-    inside = (np.abs(errors[:, :2]) <= reach).all(axis=1)
+    middle = np.median(errors[:, :2], axis=0) if len(errors) else np.zeros(2)
+    around = errors[:, :2] - middle
+    inside = (np.abs(around) <= reach).all(axis=1)
     limits = [[-reach, reach]] * 2
-    counts, edges, _ = np.histogram2d(errors[inside, 1], errors[inside, 0], bins=_ERROR_BINS, range=limits)
+    counts, edges, _ = np.histogram2d(around[inside, 1], around[inside, 0], bins=_ERROR_BINS, range=limits)
     i, j = np.nonzero(counts)
     cells = {"x": j.tolist(), "y": i.tolist(), "count": counts[i, j].astype(int).tolist()}
-    return {"name": name, "edges": rounded(edges, 3), "inside": int(inside.sum()), "cells": cells}
+    return {
+        "name": name,
+        "x": rounded(edges + middle[0], 3),
+        "y": rounded(edges + middle[1], 3),
+        "middle": rounded(middle, 3),
+        "inside": int(inside.sum()),
+        "cells": cells,
+    }
 
 
 def curve_content(score: Score, lam_max: float) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 from flatmetric._arrays import FloatArray
 from flatmetric.scoring.score import Score
 
-_MOLECULES_IN_A_SQUARE, _MOST_SQUARES = 30, 32
+_MOLECULES_IN_A_SQUARE, _MOST_SQUARES = 15, 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,7 +30,7 @@ class FieldMap:
 
 
 def field_map(score: Score) -> FieldMap:
-    """The share of missed molecules and the number of false detections in squares of about 30 molecules.
+    """The share of missed molecules and the number of false detections in squares of about 15 molecules.
 
     Examples
     --------

@@ -88,8 +88,9 @@ class Comparison(Shown):
         for name, score, intervals in zip(self.names, self.scores, self.intervals, strict=True):
             parts = {part: plain_values(getattr(score, part)) for part in ("challenge", "rmsmd", "gospa", "ospa")}
             flat = plain_values(score.flat_metric) | {"ci": intervals.intervals["flat_metric.value"]}
-            entry = {"name": name, "flat_metric": flat, **parts, "ci": intervals.intervals}
-            entries.append(entry | {"findings": [finding.to_dict() for finding in score.findings]})
+            entry: dict[str, Any] = {"name": name, "flat_metric": flat, **parts, "ci": intervals.intervals}
+            entry["findings"] = [finding.to_dict() for finding in score.findings]
+            entries.append(entry | {"advice": [one.to_dict() for one in score.advice]})
         score, used = self.scores[0], self.intervals[0]
         pairs = [plain_values(p) | {"ci": _listed(p.ci), "ci_all": _listed(p.ci_all)} for p in self.pairs]
         return {

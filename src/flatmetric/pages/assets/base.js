@@ -41,7 +41,8 @@ function explain(event) {
   if (!term) return;
   const box = term.getBoundingClientRect();
   const key = term.getAttribute('aria-describedby');
-  showTip(byId(key.replace('def-', 'name-')).textContent + ': ' + byId(key).textContent, box.left, box.bottom - 12);
+  const part = (name) => byId(key.replace('def-', name)).textContent;
+  showTip(`${part('name-')}: ${part('def-')}\n${part('formula-')}`, box.left, box.bottom - 12);
 }
 document.addEventListener('mouseover', explain);
 document.addEventListener('focusin', explain);

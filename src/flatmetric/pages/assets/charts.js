@@ -1,8 +1,8 @@
 // Charts: axes with units, drawn as wide as their place, and again when that changes.
 const PARTS = ['displaced', 'missed', 'false'];
-const SERIES = ['displaced', 'missed', 'series3', 'series4', 'false', 'quiet', 'text'];
-const DASHES = ['', '6 4', '2 3', '8 3 2 3'];
-const seriesColor = (k) => `var(--${SERIES[k % SERIES.length]})`;
+const PROGRAM_COLORS = 8;
+const DASHES = [undefined, '7 4', '2 3', '9 3 2 3'];
+const seriesColor = (k) => `var(--program-${k % PROGRAM_COLORS})`;
 const PART_COLORS = { domain: PARTS, range: PARTS.map((part) => `var(--fill-${part})`), legend: true };
 const builders = new Map();
 
@@ -30,6 +30,18 @@ function figure(width, options) {
   const made = Plot.plot(Object.assign(base, options));
   all('svg', made).concat(made.matches('svg') ? [made] : []).forEach((svg) => svg.setAttribute('aria-hidden', 'true'));
   return made;
+}
+
+// A line for each name, told apart by colour and by dashes; a program has the same ones in every chart.
+function seriesOptions(names, legend) {
+  return { domain: names, range: names.map((name) => seriesColor(programNumber(name))), legend };
+}
+function seriesLines(data, names, name, options) {
+  return names.map((one) => Plot.line(data.filter((row) => row[name] === one), Object.assign({ stroke: name, strokeDasharray: DASHES[programNumber(one) % DASHES.length] }, options(one))));
+}
+function programNumber(name) {
+  const all = content.curves || content.programs || [];
+  return Math.max(0, all.findIndex((one) => one.name === name));
 }
 
 // An axis on which all values are the same says nothing; the value does.

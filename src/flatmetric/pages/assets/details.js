@@ -9,9 +9,11 @@ function drawSeries(frames, shown) {
   }));
   shown.forEach((k, place) => {
     const series = content.programs[k].series, name = `series-${PLACES[place]}`;
+    const least = (series.last[series.last.length - 1] - series.frame[0]) / 400; // where frames are far apart, bars stay visible
     const bars = series.frame.flatMap((first, at) => {
       let sum = 0;
-      return PARTS.map((part) => ({ at, first, last: series.last[at] + 1, part, low: sum, high: (sum += series[part][at]) }));
+      const last = Math.max(series.last[at] + 1, Math.min(first + least, at + 1 < series.frame.length ? series.frame[at + 1] : Infinity));
+      return PARTS.map((part) => ({ at, first, last, part, low: sum, high: (sum += series[part][at]) }));
     });
     const holder = byId(name);
     const title = (content.programs.length > 1 ? content.programs[k].name + ': ' : '') + (series.together > 1 ? `nm, mean of ${series.together} frames` : 'nm in each frame');
@@ -33,6 +35,7 @@ function drawSeries(frames, shown) {
     holder.setAttribute('aria-valuemin', series.frame[0] || 0);
     holder.setAttribute('aria-valuemax', series.last[series.last.length - 1] || 0);
     holder.setAttribute('aria-valuenow', frames.frame ? frames.frame.frame : 0);
+    holder.setAttribute('aria-valuetext', frames.frame ? `frame ${frames.frame.frame}` : 'no frame');
     holder.onkeydown = (event) => {
       const by = { ArrowLeft: -1, ArrowRight: 1, ArrowDown: -1, ArrowUp: 1 }[event.key];
       if (!by || !frames.frame) return;
@@ -51,6 +54,7 @@ function openBar(frames, k, number) {
   const inside = frames.all.filter((frame) => frame.frame >= series.frame[at] && frame.frame <= series.last[at]);
   inside.sort((a, b) => b.programs[k].cost - a.programs[k].cost);
   frames.open(inside.length ? inside[0].frame : number);
+  if (!inside.length) byId('frame-note').textContent += ` None of frames ${series.frame[at]} to ${series.last[at]} is here; this is the nearest.`;
 }
 
 // A ramp from light to dark in one hue: lightness alone tells the value.
@@ -88,7 +92,7 @@ function startField(shown) {
     planes.forEach((plane, place) => {
       plane.draw();
       const one = content.programs[shown()[place]], name = content.programs.length > 1 ? one.name + ', ' : '';
-      plane.holder.nextElementSibling.textContent = `${name}squares of ${fixed(one.field.step, 0)} nm`;
+      plane.holder.nextElementSibling.textContent = `${name}squares of ${fixed(one.field.step, 0)} nm${one.field.share.length === 1 ? '; there are too few molecules for a map' : ''}`;
     });
   };
   all('input[name=field]').forEach((box) => box.addEventListener('change', draw));
@@ -100,40 +104,45 @@ function drawErrors(shown) {
     const one = content.programs[k].errors, name = content.programs.length > 1 ? content.programs[k].name + ': ' : '';
     byId(`errors-${PLACES[place]}-text`).textContent = name + (one.matched === 0 ? 'nothing was matched.' : `${one.matched} matched; ${
       one.axes.map((a) => `${a.name}: bias ${fixed(a.bias, 1)} nm, RMSE ${fixed(a.rmse, 1)} nm`).join('; ')}.`);
-    for (const plane of one.planes) drawErrorPlane(`errors-${PLACES[place]}-${plane.name}`, plane, one.matched);
+    for (const plane of one.planes) {
+      const most = Math.max(2, ...shown.flatMap((other) => content.programs[other].errors.planes.filter((p) => p.name === plane.name).flatMap((p) => p.cells.count)));
+      drawErrorPlane(`errors-${PLACES[place]}-${plane.name}`, plane, one.matched, most);
+    }
   });
-  const axes = shown.flatMap((k) => content.programs[k].errors.axes.map((axis) => Object.assign({ k }, axis)));
-  const lines = [];
-  axes.forEach((axis) => {
-    const label = (content.programs.length > 1 ? content.programs[axis.k].name + ' ' : '') + axis.name;
-    axis.count.forEach((count, at) => lines.push({ label, x: axis.edges[at], count }, { label, x: axis.edges[at + 1], count }));
-  });
-  const labels = Array.from(new Set(lines.map((line) => line.label)));
+  const chosen = Array.from(new Set(shown)), names = chosen.map((k) => content.programs[k].name), several = content.programs.length > 1;
+  const axes = chosen.flatMap((k) => content.programs[k].errors.axes.map((axis) => Object.assign({ program: content.programs[k].name }, axis)));
   const same = axes.length && axes.every((axis) => axis.constant);
+  const most = Math.max(1, ...axes.flatMap((axis) => axis.count));
   chart('errors-axes', (width) => {
-    if (!lines.length) return 'Nothing was matched.';
-    if (same) return axes.map((axis) => `${axis.name}: ${fixed(axis.bias, 2)} nm for every molecule`).join('; ');
-    return figure(width, {
-      x: { label: 'error [nm]' }, y: { label: 'molecules' }, color: { domain: labels, range: labels.map((_, k) => seriesColor(k)), legend: true },
-      marks: [Plot.line(lines, { x: 'x', y: 'count', z: 'label', stroke: 'label', strokeWidth: 1.8, strokeDasharray: (line) => DASHES[labels.indexOf(line.label) % DASHES.length] }),
-        Plot.ruleX([0], { stroke: 'var(--quiet)' }), Plot.ruleY([0])],
-    });
+    if (!axes.length) return 'Nothing was matched.';
+    if (same) return axes.map((axis) => `${several ? axis.program + ', ' : ''}${axis.name}: ${fixed(axis.bias, 2)} nm for every molecule`).join('; ');
+    const kinds = Array.from(new Set(axes.map((axis) => axis.name)));
+    const each = width > 700 ? Math.floor(width / kinds.length) - 16 : width;
+    return element('div', { class: 'beside' }, ...kinds.map((kind) => {
+      const lines = axes.filter((axis) => axis.name === kind).flatMap((axis) => axis.count.flatMap((count, at) =>
+        [axis.edges[at], axis.edges[at + 1]].map((x) => ({ program: axis.program, x, count }))));
+      return figure(each, {
+        height: 260, x: { label: `${kind} [nm]` }, y: { label: 'molecules', domain: [0, most] }, color: seriesOptions(names, several),
+        marks: [Plot.ruleX([0], { stroke: 'var(--quiet)' }), Plot.ruleY([0]), ...seriesLines(lines, names, 'program', () => ({ x: 'x', y: 'count', strokeWidth: 1.8 }))],
+      });
+    }));
   });
-  byId('errors-note').textContent = lines.length && !same ? 'The outermost bins hold what lies beyond.' : '';
+  byId('errors-note').textContent = axes.length && !same ? 'All axes have the same bins; the outermost hold what lies beyond.' : '';
 }
 
-function drawErrorPlane(name, plane, matched) {
-  const cells = plane.cells.x.map((i, at) => ({ x1: plane.edges[i], x2: plane.edges[i + 1], y1: plane.edges[plane.cells.y[at]], y2: plane.edges[plane.cells.y[at] + 1], count: plane.cells.count[at] }));
-  const reach = plane.edges[plane.edges.length - 1];
+function drawErrorPlane(name, plane, matched, most) {
+  const cells = plane.cells.x.map((i, at) => ({ x1: plane.x[i], x2: plane.x[i + 1], y1: plane.y[plane.cells.y[at]], y2: plane.y[plane.cells.y[at] + 1], count: plane.cells.count[at] }));
+  const domain = (edges) => [edges[0], edges[edges.length - 1]];
+  const inside = (edges) => (edges[0] < 0 && edges[edges.length - 1] > 0 ? [0] : []);
   const share = matched ? fixed((100 * plane.inside) / matched, 0) : '0';
   chart(name, (width) => {
     if (!cells.length) return 'Nothing was matched.';
-    if (cells.length === 1) return `all ${cells[0].count} errors lie in one place: dx ${fixed((cells[0].x1 + cells[0].x2) / 2, 1)}, dy ${fixed((cells[0].y1 + cells[0].y2) / 2, 1)} nm`;
+    if (cells.length === 1) return `all ${cells[0].count} errors lie in one place: dx ${fixed(plane.middle[0], 1)}, dy ${fixed(plane.middle[1], 1)} nm`;
     return figure(Math.min(width, 360), {
       height: Math.min(width, 360), aspectRatio: 1, grid: false, marginTop: 30, marginRight: 16,
-      x: { label: 'dx [nm]', domain: [-reach, reach], ticks: 5 }, y: { label: `dy [nm], ${plane.name === 'core' ? 'core: ' : 'all: '}${share} %`, domain: [-reach, reach], ticks: 5 },
-      color: { type: 'log', scheme: 'cividis', legend: width > 200, label: 'molecules', width: Math.min(220, width - 20), ticks: 3, tickFormat: '~s' },
-      marks: [Plot.rect(cells, { x1: 'x1', x2: 'x2', y1: 'y1', y2: 'y2', fill: 'count', inset: 0 }), Plot.ruleX([0], { stroke: 'var(--quiet)' }), Plot.ruleY([0], { stroke: 'var(--quiet)' }), Plot.frame({ stroke: 'var(--line)' })],
+      x: { label: 'dx [nm]', domain: domain(plane.x), ticks: 5 }, y: { label: `dy [nm], ${plane.name === 'core' ? 'core: ' : 'all: '}${share} %`, domain: domain(plane.y), ticks: 5 },
+      color: { type: 'log', scheme: 'cividis', domain: [1, most], legend: width > 200, label: 'molecules', width: Math.min(220, width - 20), ticks: 3, tickFormat: '~s' },
+      marks: [Plot.rect(cells, { x1: 'x1', x2: 'x2', y1: 'y1', y2: 'y2', fill: 'count', inset: 0 }), Plot.ruleX(inside(plane.x), { stroke: 'var(--quiet)' }), Plot.ruleY(inside(plane.y), { stroke: 'var(--quiet)' }), Plot.frame({ stroke: 'var(--line)' })],
     });
   });
 }
@@ -142,12 +151,13 @@ function drawCurves(shown) {
   const names = content.curves.map((one) => one.name), chosen = new Set(shown.map((k) => content.programs[k].name));
   const lines = content.curves.flatMap((one) => one.lam.map((lam, at) => ({ name: one.name, lam, value: one.value[at] })));
   const first = content.curves[shown[0]];
-  byId('curve-note').textContent = `Of ${first.breakpoints} breakpoints ${first.lam.length} are drawn, exact at each. The dotted line is lam = ${content.lam} nm.`;
+  const drawn = first.lam.length < first.breakpoints ? `Of ${first.breakpoints} breakpoints ${first.lam.length} are drawn` : `All ${first.breakpoints} breakpoints are drawn`;
+  byId('curve-note').textContent = `${drawn}, exact at each. The dotted line is lam = ${content.lam} nm.`;
   chart('curve-chart', (width) => constantWords(lines.map((line) => line.value), 'Flat Metric', ' nm') || figure(width, {
     x: { label: 'lam [nm]' }, y: { label: 'Flat Metric [nm]', zero: true },
-    color: { domain: names, range: names.map((_, k) => seriesColor(k)), legend: names.length > 1 },
+    color: seriesOptions(names, names.length > 1),
     marks: [Plot.ruleX([content.lam], { stroke: 'var(--quiet)', strokeDasharray: '2 3' }), Plot.ruleY([0]),
-      Plot.line(lines, { x: 'lam', y: 'value', z: 'name', stroke: 'name', strokeWidth: (line) => (chosen.has(line.name) ? 2.4 : 1), strokeDasharray: (line) => DASHES[names.indexOf(line.name) % DASHES.length] }),
+      ...seriesLines(lines, names, 'name', (name) => ({ x: 'lam', y: 'value', strokeWidth: chosen.has(name) ? 2.6 : 1.2 })),
       Plot.tip(lines, Plot.pointer({ x: 'lam', y: 'value', title: (line) => `${names.length > 1 ? line.name + ', ' : ''}lam ${fixed(line.lam, 1)}: ${fixed(line.value, 2)} nm` }))],
   }));
 }
@@ -159,7 +169,9 @@ function drawBins(shown) {
       const bins = content.programs[k].bins[quantity];
       if (!bins) continue;
       measures.forEach(([key, label]) => bins[key].forEach((value, at) => {
-        for (const x of [bins.edges[at], bins.edges[at + 1]]) steps.push({ program: content.programs[k].name, measure: label, x, value });
+        // On a logarithmic axis the first bin would fill most of it.
+        const low = quantity === 'photons' ? Math.max(bins.edges[at], bins.edges[1] / 4) : bins.edges[at];
+        for (const x of [low, bins.edges[at + 1]]) steps.push({ program: content.programs[k].name, measure: label, x, value });
       }));
     }
     if (!steps.length) continue;
@@ -169,11 +181,14 @@ function drawBins(shown) {
         const lines = steps.filter((step) => step.measure === label);
         const half = width > 700 ? Math.floor(width / 2) - 12 : width;
         const lone = new Set(lines.map((line) => line.x)).size < 2;
-        if (lone) return element('p', { class: 'constant' }, `${label}: ${fixed(lines[0].value, 2)}; ${title} is ${lines[0].x} everywhere`);
+        if (lone) {
+          const values = names.map((name) => `${content.programs.length > 1 ? name + ' ' : ''}${fixed(lines.find((line) => line.program === name).value, 2)}`);
+          return element('p', { class: 'constant' }, `${label}: ${values.join(', ')}; ${title} is ${lines[0].x} everywhere`);
+        }
         return figure(half, {
           height: 230, x: { label: title, type: quantity === 'photons' && lines.every((line) => line.x > 0) ? 'log' : 'linear', tickFormat: '~s' }, y: { label, zero: true, domain: label.startsWith('Jaccard') ? [0, 100] : undefined },
-          color: { domain: names, range: names.map((_, k) => seriesColor(k)), legend: names.length > 1 },
-          marks: [Plot.ruleY([0]), Plot.line(lines, { x: 'x', y: 'value', z: 'program', stroke: 'program', strokeWidth: 2, strokeDasharray: (line) => DASHES[names.indexOf(line.program)] })],
+          marginTop: 30, color: seriesOptions(names, names.length > 1),
+          marks: [Plot.ruleY([0]), ...seriesLines(lines, names, 'program', () => ({ x: 'x', y: 'value', strokeWidth: 2 }))],
         });
       });
       return element('div', { class: 'beside' }, ...parts);

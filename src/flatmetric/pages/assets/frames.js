@@ -9,9 +9,10 @@ class Frames {
 
   // All frames are drawn over the same field, so that the eye has something to hold on to.
   field() {
-    const camera = content.frames.camera;
-    if (camera) return { x: [0, camera.width * camera.pixel], y: [0, camera.height * camera.pixel] };
-    return { x: content.picture.x, y: content.picture.y };
+    const camera = content.frames.camera, { x, y } = content.picture;
+    if (!camera) return { x, y };
+    const both = ([low, high], size) => [Math.min(low, 0), Math.max(high, size)];
+    return { x: both(x, camera.width * camera.pixel), y: both(y, camera.height * camera.pixel) };
   }
 
   cost(frame) { return Math.max(...this.shown().map((k) => frame.programs[k].cost)); }
@@ -67,6 +68,7 @@ class Frames {
     slider.value = this.place;
     byId('frame-note').textContent = this.all.length === total ? `All ${total} frames are here.` :
       `Of ${total} frames the ${this.all.length} here are the worst and some spread evenly over the rest, to keep the file small.`;
+    byId('frame-note').textContent += this.beyond();
     const frame = this.frame;
     if (!frame) {
       byId('frame-a-text').textContent = 'There is no frame to show.';
@@ -76,15 +78,29 @@ class Frames {
     this.planes.forEach((plane, place) => {
       const one = frame.programs[this.shown()[place]];
       const name = content.programs.length > 1 ? content.programs[this.shown()[place]].name + ', frame ' : 'Frame ';
+      const alone = one.partner.filter((i) => i < 0).length, moved = new Set(one.partner.filter((i) => i >= 0)).size;
       const each = frame.truth.x.length ? `, ${fixed(one.cost / frame.truth.x.length, 1)} nm per molecule` : '';
+      const cost = content.unit === 'molecule' ? `costs ${fixed(one.cost, 1)} nm in all${each}` : `adds ${(one.cost / content.frames.molecules).toPrecision(3)} nm to the Flat Metric`;
       plane.holder.previousElementSibling.textContent = `${name}${frame.frame} (${this.place + 1} of ${this.list.length}): ${frame.truth.x.length} true, ${
-        one.x.length} found; matched ${one.tp}, false ${one.fp}, missed ${one.fn}; costs ${fixed(one.cost, 1)} nm in all${each}.`;
+        one.x.length} found; ${moved} displaced, ${frame.truth.x.length - moved} missed, ${alone} false; ${cost}.`;
     });
     slider.setAttribute('aria-valuetext', byId('frame-a-text').textContent);
     await this.loadImage(frame.frame);
     this.planes.forEach((plane) => plane.draw());
     this.fillTable(frame);
     this.onDraw && this.onDraw(frame.frame);
+  }
+
+  // Many molecules beside the camera image are a sign of a wrong pixel size.
+  beyond() {
+    const camera = content.frames.camera;
+    if (!camera) return '';
+    let [outside, rows] = [0, 0];
+    for (const { truth } of this.all) truth.x.forEach((x, i) => {
+      rows += 1;
+      if (x < 0 || truth.y[i] < 0 || x > camera.width * camera.pixel || truth.y[i] > camera.height * camera.pixel) outside += 1;
+    });
+    return outside > 0.02 * rows ? ` ${outside} of ${rows} molecules lie outside the camera image: check its pixel size, ${camera.pixel} nm.` : '';
   }
 
   async loadImage(number) {

@@ -20,21 +20,24 @@ async function layerOf(layer, field) {
 
 // How much light falls on each pixel: counted, then blurred by three running means, which come close to a Gaussian.
 function light(plane, layer, blur) {
-  const [width, height] = [Math.round(plane.width), Math.round(plane.height)];
+  const scale = plane.scale, sigma = Math.max(blur / scale, 0.6);
+  const margin = Math.ceil(3 * sigma); // what lies just outside shines in
+  const [width, height] = [Math.round(plane.width) + 2 * margin, Math.round(plane.height) + 2 * margin];
   const sum = new Float32Array(width * height);
-  const [scale, left, top] = [plane.scale, plane.x(0), plane.y(0)];
+  const [left, top] = [plane.x(0) - margin * scale, plane.y(0) - margin * scale];
   for (let k = 0; k < layer.x.length; k++) {
     const i = Math.floor((layer.x[k] - left) / scale), j = Math.floor((layer.y[k] - top) / scale);
     if (i >= 0 && j >= 0 && i < width && j < height) sum[j * width + i] += layer.weight ? layer.weight[k] : 1;
   }
-  const sigma = Math.max(blur / scale, 0.6);
   const radius = Math.max(0, Math.round((Math.sqrt(4 * sigma * sigma + 1) - 1) / 2));
   let from = sum, to = new Float32Array(sum.length);
   for (let turn = 0; turn < 3 && radius; turn++) {
     smear(from, to, height, width, width, 1, radius);
     smear(to, from, width, height, 1, width, radius);
   }
-  return from;
+  const inner = new Float32Array(Math.round(plane.width) * Math.round(plane.height)), across = Math.round(plane.width);
+  for (let j = 0; j < Math.round(plane.height); j++) inner.set(from.subarray((j + margin) * width + margin, (j + margin) * width + margin + across), j * across);
+  return inner;
 }
 
 function smear(from, to, lines, length, nextLine, next, radius) {
@@ -90,11 +93,13 @@ function drawPicture(plane, pen, layers, on) {
 class Pictures {
   async load() {
     const field = content.picture;
-    this.view = new View(field);
+    const blurs = field.programs.map((one) => Math.max(one.blur, field.kind === 'squares' ? field.step / 2 : 0));
+    this.view = new View(field, Math.max(8, (field.x[1] - field.x[0]) / (10 * Math.min(...blurs))));
     const truth = await layerOf(field.truth, field);
-    this.programs = await Promise.all(field.programs.map(async (one) => ({
-      blur: Math.max(one.blur, field.kind === 'squares' ? field.step / 2 : 0),
+    this.programs = await Promise.all(field.programs.map(async (one, k) => ({
+      blur: blurs[k],
       truth,
+      outside: one.found.outside,
       found: await layerOf(one.found, field),
       missed: await layerOf(one.missed, field),
       false: await layerOf(one.false, field),
@@ -113,11 +118,12 @@ class Pictures {
       const one = this.programs[shown[place]];
       plane.draw();
       const name = content.programs.length > 1 ? content.programs[shown[place]].name + ': ' : '';
-      plane.holder.nextElementSibling.textContent = `${name}${one.truth.count} true, ${one.found.count} found, ${one.missed.count} missed, ${one.false.count} false`;
+      plane.holder.nextElementSibling.textContent = `${name}${one.truth.count} true, ${one.found.count} found, ${one.missed.count} missed, ${one.false.count} false by the transport plan; blurred by ${fixed(one.blur, 1)} nm${
+        one.outside ? `; ${one.outside} detections lie outside` : ''}`;
     });
     const field = content.picture;
     const coarse = field.kind === 'squares' ? ` Counted in squares of ${fixed(field.step, 0)} nm, since the places are many.` : '';
-    byId('picture-note').textContent = `Truth magenta, result green, both white; blurred by the precision along one axis, ${
-      fixed(this.programs[shown[0]].blur, 1)} nm.${coarse} Drag to move; click, then scroll, to zoom.`;
+    byId('picture-note').textContent = `Truth magenta, result green, both white; blurred by the precision of the result along one axis.${
+      coarse} Drag to move; click, then scroll, to zoom.`;
   }
 }

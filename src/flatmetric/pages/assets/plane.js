@@ -1,7 +1,9 @@
 // A picture that can be moved and zoomed by mouse, finger and keyboard. Planes that share a view move together.
 class View {
-  constructor(field) {
+  // `most` is how far one can zoom in: beyond the precision there is nothing to see.
+  constructor(field, most = 4000) {
     this.field = field;
+    this.most = most;
     this.watchers = new Set();
     this.fit();
   }
@@ -16,7 +18,7 @@ class View {
 
   move(x, y, zoom) {
     const { x: across, y: down } = this.field;
-    this.zoom = clamp(zoom, 1, 4000);
+    this.zoom = clamp(zoom, 1, this.most);
     this.x = clamp(x, across[0], across[1]);
     this.y = clamp(y, down[0], down[1]);
     this.tell();
@@ -77,20 +79,23 @@ class Plane {
     const longest = 0.25 * this.width * this.scale;
     const power = 10 ** Math.floor(Math.log10(longest));
     const length = [5, 2, 1].map((k) => k * power).find((nm) => nm <= longest);
-    const shown = length >= 1000 ? length / 1000 + ' \u00b5m' : +length.toPrecision(1) + ' nm';
+    const shown = length >= 1e6 ? length / 1e6 + ' mm' : length >= 1000 ? length / 1000 + ' \u00b5m' : +length.toPrecision(1) + ' nm';
     const wide = length / this.scale;
-    pen.fillStyle = 'rgba(0, 0, 0, 0.65)';
-    pen.fillRect(8, this.height - 34, wide + 16, 28);
+    pen.font = '600 12px system-ui, sans-serif';
+    pen.textAlign = 'left';
+    pen.strokeStyle = '#000';
+    pen.lineWidth = 3;
+    pen.strokeText(shown, 16, this.height - 19);
+    pen.fillStyle = '#000';
+    pen.fillRect(15, this.height - 15, wide + 2, 5);
     pen.fillStyle = '#fff';
     pen.fillRect(16, this.height - 14, wide, 3);
-    pen.font = '12px system-ui, sans-serif';
-    pen.textAlign = 'left';
     pen.fillText(shown, 16, this.height - 19);
     this.holder.dataset.scaleBar = shown;
   }
 
   zoomAt(times, px, py) {
-    const [x, y, zoom] = [this.x(px), this.y(py), clamp(this.view.zoom * times, 1, 4000)];
+    const [x, y, zoom] = [this.x(px), this.y(py), clamp(this.view.zoom * times, 1, this.view.most)];
     const real = zoom / this.view.zoom;
     this.view.move(x + (this.view.x - x) / real, y + (this.view.y - y) / real, zoom);
   }

@@ -32,7 +32,7 @@ async function startShared(shown) {
   const plane = new Plane(byId('shared-map'), view, (own, pen) => {
     pen.fillStyle = '#000';
     pen.fillRect(0, 0, own.width, own.height);
-    const [a, b] = shown(), looks = { both: '#5a5a5a', a: '#56b4e9', b: '#f0a030' };
+    const [a, b] = shown(), looks = { both: '#5a5a5a', a: color(`on-black-program-${a % PROGRAM_COLORS}`), b: color(`on-black-program-${b % PROGRAM_COLORS}`) };
     const dot = own.view.zoom > 4 ? 6 : 3;
     for (const kind of ['both', 'a', 'b']) {
       pen.fillStyle = looks[kind];
@@ -50,7 +50,7 @@ async function startShared(shown) {
     const [a, b] = shown(), names = [a, b].map((k) => content.programs[k].name), total = shared.molecules;
     const onlyA = shared.only[a][b], onlyB = shared.only[b][a], both = shared.both[a][b];
     byId('shared-text').textContent = a === b ? 'Pick two different programs.' :
-      `Of ${total} molecules ${names[0]} finds ${onlyA} that ${names[1]} misses (blue dots), ${names[1]} finds ${onlyB} that ${names[0]} misses (orange squares); both find ${both} (grey), neither ${total - onlyA - onlyB - both}.`;
+      `Of ${total} molecules ${names[0]} finds ${onlyA} that ${names[1]} misses (dots), ${names[1]} finds ${onlyB} that ${names[0]} misses (squares); both find ${both} (grey), neither ${total - onlyA - onlyB - both}.`;
     byId('shared-note').textContent = shared.shown < total ? `Every ${Math.ceil(total / shared.shown)}th molecule is drawn; all are counted.` : '';
     const rows = content.programs.map((one, k) => [one.name].concat(content.programs.map((_, other) => (k === other ? '' : shared.only[k][other]))));
     byId('shared-table').replaceChildren(tableElement('found-only', 'Molecules that the program of the row finds and that of the column misses', ['finds', ...content.programs.map((one) => one.name)], rows));

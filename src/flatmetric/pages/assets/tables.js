@@ -32,7 +32,7 @@ function searchTable(field) {
 
 function csvOf(table) {
   const quote = (text) => (/[",\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text);
-  return Array.from(table.rows).map((row) => Array.from(row.cells).map((cell) => quote(cell.textContent)).join(',')).join('\n') + '\n';
+  return Array.from(table.rows).map((row) => Array.from(row.cells).map((cell) => quote(cell.querySelector('.small-bar') ? cell.dataset.value : cell.textContent)).join(',')).join('\n') + '\n';
 }
 
 function saveTable(holder) {

@@ -1,0 +1,89 @@
+"""What to do next: where a result loses most of its Flat Metric, in sentences with what each remedy would gain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from flatmetric.scoring.advice.detections import hot_spots, repeated, threshold
+from flatmetric.scoring.advice.evidence import Evidence, Look
+from flatmetric.scoring.advice.groups import crowded, dim, edge
+from flatmetric.scoring.advice.pairs import merged
+from flatmetric.scoring.advice.shift import without_bias
+from flatmetric.scoring.advice.stretches import depth, frames
+from flatmetric.scoring.score import Score
+
+MOST = 5
+"""At most this many pieces of advice."""
+
+_LEAST_SHARE = 0.01  # of the Flat Metric: less is not worth a sentence
+_CROWDING: tuple[Look, ...] = (crowded, merged)
+"""Two looks at one thing: only the one that explains more is told."""
+_LOOKS: tuple[Look, ...] = (edge, dim, depth, frames, hot_spots, repeated, threshold, *_CROWDING)
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One thing to do: its kind, a sentence, what it would take off the Flat Metric (nm), and the numbers behind it.
+
+    Examples
+    --------
+    >>> print(Advice("bias", "Subtract the bias of x +12.0 nm.", 3.2, {"x": 12.0}))
+    Subtract the bias of x +12.0 nm. This would gain 3.2 nm.
+    """
+
+    kind: str
+    sentence: str
+    gain: float
+    numbers: dict[str, float]
+
+    def __str__(self) -> str:
+        return f"{self.sentence} This would gain {self.gain:.{0 if self.gain >= 99.95 else 1}f} nm."
+
+    def to_dict(self) -> dict[str, Any]:
+        """The advice as plain values, for JSON; the gain in nm."""
+        return {"kind": self.kind, "sentence": self.sentence, "gain_nm": self.gain, "numbers": dict(self.numbers)}
+
+
+_HARMLESS = ("shift", "duplicates", "file", "field")
+
+
+def is_spoiled(score: Score) -> bool:
+    """Whether the file itself is wrong, as by exchanged axes: then advice on the program would mislead."""
+    return any(finding.is_fault and finding.kind not in _HARMLESS for finding in score.findings)
+
+
+def advice_for(score: Score) -> tuple[Advice, ...]:
+    """At most five things to do, the largest gain first; nothing where the file itself is wrong.
+
+    Gains add up: what one piece of advice explains is left out of the next, so a missed molecule near the edge and with
+    a near neighbour counts once. A bias is taken off first, and all else is found in what is left.
+
+    Examples
+    --------
+    >>> from flatmetric.scoring.score import score
+    >>> truth = {"frame": list(range(1, 41)), "x": [500.0] * 40, "y": [40.0 * k for k in range(40)]}
+    >>> shifted = dict(truth, x=[530.0] * 40)
+    >>> [str(one) for one in advice_for(score(truth, shifted))]
+    ['Subtract the bias of x +30.0 nm. This would gain 30.0 nm.']
+    """
+    value = score.flat_metric.value
+    if not value or score.flat_result is None or is_spoiled(score):
+        return ()
+    evidence, least = Evidence(score), _LEAST_SHARE * value
+    chosen = []
+    bias = without_bias(evidence)
+    if bias is not None and bias[0].gain >= least:
+        chosen.append(bias[0])
+        evidence = bias[1]
+    left = list(_LOOKS)
+    while len(chosen) < MOST:
+        found = [(remedy, look) for look in left if (remedy := look(evidence)) is not None and remedy.gain >= least]
+        if not found:
+            break
+        best, look = max(found, key=lambda one: one[0].gain)
+        chosen.append(best)
+        evidence.explain(best.truth, best.pred)
+        left = [one for one in left if one not in (_CROWDING if look in _CROWDING else (look,))]
+    chosen.sort(key=lambda remedy: -remedy.gain)
+    return tuple(Advice(one.kind, one.sentence, one.gain, one.numbers) for one in chosen)

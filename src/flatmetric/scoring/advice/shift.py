@@ -1,0 +1,48 @@
+"""A mean error of everything that was found, and the result without it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from flatmetric.scoring.advice.evidence import SIGMAS, Evidence, Remedy, sigmas
+from flatmetric.scoring.masses import masses
+from flatmetric.scoring.row_costs import row_costs
+from flatmetric.transport.flat_metric import flat_metric
+
+
+def without_bias(evidence: Evidence) -> tuple[Remedy, Evidence] | None:
+    """The bias of matched molecules, with what the Flat Metric, computed again without it, gains; and the evidence that
+    is left then. None where no bias is sure, or where a finding tells it.
+    """
+    score, matched = evidence.score, evidence.score.matched
+    errors, flat = matched.errors[:, : score.dim], score.flat_result
+    if len(errors) < 2 or flat is None or any(finding.kind == "shift" for finding in score.findings):
+        return None
+    units = [unit[matched.counted_in_kept] for unit in (evidence.molecule, evidence.tile)]
+    mean = errors.mean(axis=0)
+    for axis in range(score.dim):
+        sure = sigmas(np.sign(mean[axis]) * errors[:, axis], *units) >= SIGMAS
+        mean[axis] = mean[axis] if sure else 0.0
+    if not mean.any():
+        return None
+    threads = matched.threads
+    true, found = evidence.truth.points(score.dim, threads), evidence.pred.points(score.dim, threads)
+    again = flat_metric(
+        true,
+        found - mean,
+        lam=score.lam,
+        truth_frames=evidence.truth.frame,
+        pred_frames=evidence.pred.frame,
+        axis_scale=score.axis_scale,
+        threads=threads,
+        **masses(evidence.truth, evidence.pred, score.weights),
+    )
+    numbers = {axis: float(size) for axis, size in zip("xyz", mean, strict=False) if size}
+    shown = ", ".join(f"{axis} {size:+.1f}" for axis, size in numbers.items())
+    remedy = Remedy("bias", f"Subtract the bias of {shown} nm.", flat.value - again.value, numbers)
+    repaired = dataclasses.replace(
+        evidence.pred, **{axis: getattr(evidence.pred, axis) - size for axis, size in numbers.items()}
+    )
+    return remedy, Evidence(score, repaired, row_costs(matched, again, score.weights))
