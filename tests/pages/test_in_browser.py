@@ -718,7 +718,8 @@ def test_bars_of_frames_that_are_far_apart_can_be_seen(browser: Browser, tmp_pat
     apart = {"frame": 1000 * truth["frame"]}, {"frame": 1000 * pred["frame"]}
     fm.score(truth | apart[0], pred | apart[1], check=False).report(page)
     browser.open(page)
-    widths = "return [...document.querySelectorAll('#series-a g[aria-label=rect] rect')].map(r => r.getBoundingClientRect().width)"
+    bars = "#series-a g[aria-label=rect] rect"
+    widths = f"return [...document.querySelectorAll('{bars}')].map(bar => bar.getBoundingClientRect().width)"
     assert min(browser.script(widths)) > 1.5
 
 

@@ -6,6 +6,8 @@ const color = (name) => getComputedStyle(document.documentElement).getPropertyVa
 const fixed = (value, digits) => (value === null || value === undefined ? '-' : value.toFixed(digits));
 const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
 
+const shortened = (name) => (name.length > 28 ? name.slice(0, 27) + '\u2026' : name);
+
 function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);

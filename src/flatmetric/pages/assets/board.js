@@ -67,7 +67,7 @@ function programPage() {
     for (const one of content.series) {
       const lines = one.frame.map((frame, at) => ({ frame, cost: one.cost[at] }));
       chart(one.place, (width) => constantWords(one.cost, `${one.dataset}, nm per frame`, ' nm') || figure(width, {
-        height: 190, x: { label: 'frame' }, y: { label: `${one.dataset}: nm in each frame${one.together > 1 ? `, mean of ${one.together}` : ''}`, zero: true },
+        height: 190, x: { label: 'frame' }, y: { label: `${shortened(one.dataset)}: nm in each frame${one.together > 1 ? `, mean of ${one.together}` : ''}`, zero: true },
         marks: [Plot.ruleY([0]), Plot.line(lines, { x: 'frame', y: 'cost', stroke: 'var(--program-0)' })],
       }));
     }

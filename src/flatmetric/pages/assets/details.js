@@ -16,7 +16,7 @@ function drawSeries(frames, shown) {
       return PARTS.map((part) => ({ at, first, last, part, low: sum, high: (sum += series[part][at]) }));
     });
     const holder = byId(name);
-    const title = (content.programs.length > 1 ? content.programs[k].name + ': ' : '') + (series.together > 1 ? `nm, mean of ${series.together} frames` : 'nm in each frame');
+    const title = (content.programs.length > 1 ? shortened(content.programs[k].name) + ': ' : '') + (series.together > 1 ? `nm, mean of ${series.together} frames` : 'nm in each frame');
     chart(name, (width) => {
       if (!bars.length) return 'There is no frame to show.';
       const drawn = figure(width, {

@@ -20,7 +20,7 @@ async function layerOf(layer, field) {
 
 // How much light falls on each pixel: counted, then blurred by three running means, which come close to a Gaussian.
 function light(plane, layer, blur) {
-  const scale = plane.scale, sigma = Math.max(blur / scale, 0.6);
+  const scale = plane.scale, sigma = Math.max(blur / scale, 0.9);
   const margin = Math.ceil(3 * sigma); // what lies just outside shines in
   const [width, height] = [Math.round(plane.width) + 2 * margin, Math.round(plane.height) + 2 * margin];
   const sum = new Float32Array(width * height);
