@@ -24,9 +24,10 @@ def merged(evidence: Evidence) -> Remedy | None:
         return None
     place = np.zeros(len(evidence.score.matched.pred), dtype=np.int64)
     place[evidence.score.matched.pred_kept] = np.arange(len(evidence.pred))
-    points = evidence.truth.points(2)
+    threads = evidence.score.matched.threads
+    points = evidence.truth.points(2, threads)
     way = points[rows] - points[other]
-    off = evidence.pred.points(2)[place[partner[other]]] - points[other]
+    off = evidence.pred.points(2, threads)[place[partner[other]]] - points[other]
     length = np.sqrt(np.sum(way**2, axis=1))
     with np.errstate(divide="ignore", invalid="ignore"):
         along = np.sum(off * way, axis=1) / length**2
