@@ -20,7 +20,6 @@
 #include "frames/nearest.hpp"
 #include "frames/neighbours.hpp"
 #include "frames/solve.hpp"
-#include "frames/within.hpp"
 #include "support/gather.hpp"
 #include "support/magnitude.hpp"
 #include "text/number_table.hpp"
@@ -208,17 +207,6 @@ NeighbourColumns neighbours(const Coords& points, const Coords& others, const Fr
     return {to_numpy(std::move(found.distance)), to_numpy(std::move(found.row))};
 }
 
-nb::object within(const Coords& points, const Coords& others, const FrameNumbers& frame, const FrameNumbers& other_frame, double reach,
-                  int threads) {
-    const Clouds sides = clouds_in_space(points, others, frame, other_frame);
-    Column<std::uint8_t> found;
-    {
-        const nb::gil_scoped_release released;
-        found = within_reach(sides.truth, sides.pred, sides.dim, reach, threads, python_wants_to_stop);
-    }
-    return to_numpy(std::move(found));
-}
-
 // A table stored row by row or, if not, column by column.
 nb::object to_table(Column<double>&& values, std::size_t rows, std::size_t columns, bool by_rows) {
     const Handed<double> handed(std::move(values));
@@ -359,8 +347,6 @@ NB_MODULE(_core, m) {
     m.def("match", &match, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_frame").none(), nb::arg("pred_frame").none(),
           nb::arg("lateral"), nb::arg("axial"), nb::arg("greedy"), nb::arg("power"), nb::arg("price"), nb::arg("threads"),
           "One-to-one matching within every frame.");
-    m.def("within", &within, nb::arg("points"), nb::arg("others"), nb::arg("frame"), nb::arg("other_frame"), nb::arg("reach"), nb::arg("threads"),
-          "For each point: 1 if one of `others` lies in its frame within reach (included), else 0.");
     m.def("neighbours", &neighbours, nb::arg("points"), nb::arg("others"), nb::arg("frame"), nb::arg("other_frame"), nb::arg("reach"),
           nb::arg("apart"), nb::arg("threads"),
           "For each point: the nearest of `others` in its frame, closer than reach; infinite and -1 for none. `apart`: the "

@@ -146,14 +146,6 @@ def match(
     price: float,
     threads: int,
 ) -> Matches: ...
-def within(
-    points: npt.NDArray[np.float64],
-    others: npt.NDArray[np.float64],
-    frame: npt.NDArray[np.int64],
-    other_frame: npt.NDArray[np.int64],
-    reach: float,
-    threads: int,
-) -> npt.NDArray[np.uint8]: ...
 def neighbours(
     points: npt.NDArray[np.float64],
     others: npt.NDArray[np.float64],

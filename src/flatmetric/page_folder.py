@@ -14,7 +14,7 @@ from flatmetric._files import make_folder, write_text
 from flatmetric.challenge.leaderboard import Leaderboard
 from flatmetric.pages.board_page import Background, Board, board_page
 from flatmetric.pages.camera import Movie, open_movie
-from flatmetric.pages.comparison_page import comparison_page
+from flatmetric.pages.comparison_page import comparison_page, scored_of
 from flatmetric.pages.parts import Scored
 from flatmetric.pages.program_page import program_page
 from flatmetric.pages.score_page import score_page
@@ -100,17 +100,12 @@ def _dataset_page(leaderboard: Leaderboard, dataset: str, command: str, say: Cal
     best = [standing.program for standing in leaderboard.ranking.datasets[dataset][:_MOST_SHOWN]]
     scores = leaderboard.scores(dataset, best)
     movie = _movie(leaderboard, dataset, scores)
-
-    def found(score: Score) -> tuple[str, ...]:
-        return tuple(say(finding.for_one_file()) for finding in score.findings)
-
     if len(scores) == 1:
         ((name, score),) = scores.items()
-        return score_page(Scored(name, score, confidence(score), found(score)), command, movie)
+        found = tuple(say(finding.for_one_file()) for finding in score.findings)
+        return score_page(Scored(name, score, confidence(score), found), command, movie)
     compared = compare_scores(scores)
-    together = zip(compared.names, compared.scores, compared.intervals, strict=True)
-    scored = [Scored(name, score, intervals, found(score)) for name, score, intervals in together]
-    return comparison_page(compared, scored, command, movie)
+    return comparison_page(compared, scored_of(compared, say), command, movie)
 
 
 def _movie(leaderboard: Leaderboard, dataset: str, scores: dict[str, Score]) -> Movie | None:

@@ -233,14 +233,9 @@ class _ComparisonLook(Look):
             return figure
 
     def page(self, result: Comparison, command: str, say: Callable[[str], str], stack: Path | None = None) -> str:
-        from flatmetric.pages.comparison_page import comparison_page
-        from flatmetric.pages.parts import Scored
+        from flatmetric.pages.comparison_page import comparison_page, scored_of
 
-        scored = []
-        for name, score, intervals in zip(result.names, result.scores, result.intervals, strict=True):
-            found = tuple(say(finding.for_one_file()) for finding in score.findings)
-            scored.append(Scored(name, score, intervals, found))
-        return comparison_page(result, scored, command, _movie(stack, *result.scores))
+        return comparison_page(result, scored_of(result, say), command, _movie(stack, *result.scores))
 
 
 _MOST_PAIRS = 6

@@ -10,6 +10,7 @@ import re
 import zlib
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
@@ -274,3 +275,58 @@ def test_the_page_of_a_comparison_tells_what_a_check_finds(tmp_path: Path) -> No
     assert out.returncode == 0, out.stderr
     page = page_file.read_text(encoding="utf-8")
     assert "shifted: everything is shifted by x +" in page and "submissions.toml: shift = [" in page
+
+
+def test_wrong_stacks_are_refused_in_one_sentence_before_the_work(tmp_path: Path) -> None:
+    data = Path(fm.__file__).parent / "data"
+    files, page = [data / "demo_truth.csv", data / "demo_dog.csv"], tmp_path / "page.html"
+    (tmp_path / "no.tif").write_text("nothing")
+    wrong: dict[str, list[str | Path]] = {
+        "--stack is for the page; give --report too": ["--stack", data / "demo_stack.ome.tif"],
+        "none.tif: can't be read": ["--stack", tmp_path / "none.tif", "--report", page],
+        "is not a TIFF file": ["--stack", tmp_path / "no.tif", "--report", page],
+    }
+    for sentence, words in wrong.items():
+        out = run("score", *files, *words)
+        assert out.returncode == 2 and sentence in out.stderr and out.stdout == "" and not page.exists()
+        assert len(out.stderr.strip().splitlines()) == 1
+    with pytest.raises(fm.InputError, match="only the page of a score or a comparison shows camera images"):
+        fm.report(fm.read(files[0]), page, stack=data / "demo_stack.ome.tif")
+
+
+def test_a_stack_without_a_pixel_size_takes_that_of_the_tables(tmp_path: Path) -> None:
+    import tifffile
+
+    data = Path(fm.__file__).parent / "data"
+    tifffile.imwrite(tmp_path / "a.tif", np.zeros((80, 64, 64), np.uint16))
+    words: list[str | Path] = [
+        "score",
+        data / "demo_truth.csv",
+        data / "demo_dog.csv",
+        "--report",
+        tmp_path / "p.html",
+        "--stack",
+    ]
+    out = run(*words, tmp_path / "a.tif")
+    assert out.returncode == 2 and "does not say its pixel size; give --pixel-size in nm" in out.stderr
+    assert not (tmp_path / "p.html").exists()
+    assert run(*words, tmp_path / "a.tif", "--pixel-size", "100").returncode == 0
+    frames: Any = content_of((tmp_path / "p.html").read_text(encoding="utf-8"))["frames"]
+    assert frames["camera"]["pixel"] == 100
+
+
+def test_a_folder_of_pages_has_names_that_do_not_collide(tmp_path: Path) -> None:
+    data = Path(fm.__file__).parent / "data"
+    (tmp_path / "d" / "results").mkdir(parents=True)
+    (tmp_path / "d" / "truth.csv").write_bytes((data / "demo_truth.csv").read_bytes())
+    for name in ("a b", "a-b", "\N{GREEK SMALL LETTER ALPHA}", "<x>"):
+        (tmp_path / "d" / "results" / f"{name}.csv").write_bytes((data / "demo_dog.csv").read_bytes())
+    out = run("leaderboard", tmp_path, "--report", tmp_path / "pages")
+    assert out.returncode == 0, out.stderr
+    assert len(list((tmp_path / "pages" / "programs").iterdir())) == 4
+    index = (tmp_path / "pages" / "index.html").read_text(encoding="utf-8")
+    for link in re.findall(r"href='((?:programs|datasets)/[^']+)'", index):
+        assert (tmp_path / "pages" / unquote(link)).is_file()
+    (tmp_path / "file").write_text("mine")
+    out = run("leaderboard", tmp_path, "--report", tmp_path / "file")
+    assert out.returncode == 2 and (tmp_path / "file").read_text() == "mine"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import flatmetric as fm
-from flatmetric._core import within
+from flatmetric._core import neighbours
 from flatmetric.scoring.breakdown import score_in_bins
 from tests.scenes import scene
 
@@ -48,7 +48,7 @@ def test_points_within_reach_by_brute_force(dim: int, size: int) -> None:
     frame, other = rng.integers(0, 3, 3 * size), rng.integers(0, 3, 2 * size)
     far = np.where(frame[:, None] == other, np.linalg.norm(points[:, None] - others, axis=2), np.inf)
     for threads in (1, 2):
-        found = within(points, others, frame, other, 60.0, threads)
+        found = neighbours(points, others, frame, other, 60.0, False, threads).row >= 0
         np.testing.assert_array_equal(found.astype(bool), far.min(axis=1) <= 60.0)
 
 

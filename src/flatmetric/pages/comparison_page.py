@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
@@ -21,6 +21,15 @@ _RANKING = ("challenge.jaccard", "challenge.recall", "challenge.precision", "cha
 _PLACES = ("a", "b")
 
 
+def scored_of(comparison: Comparison, say: Callable[[str], str] = str) -> list[Scored]:
+    """The programs of a comparison as its page needs them; `say` puts findings into the words of the one who asked."""
+    together = zip(comparison.names, comparison.scores, comparison.intervals, strict=True)
+    return [
+        Scored(name, score, intervals, tuple(say(finding.for_one_file()) for finding in score.findings))
+        for name, score, intervals in together
+    ]
+
+
 def comparison_page(comparison: Comparison, scored: Sequence[Scored], command: str, movie: Movie | None = None) -> str:
     """The page of several programs on one truth; `scored` in the order of the comparison, best first.
 
@@ -30,7 +39,8 @@ def comparison_page(comparison: Comparison, scored: Sequence[Scored], command: s
     >>> from flatmetric.statistics.comparison import compare_scores
     >>> truth = {"frame": list(range(1, 31)), "x": [0.0] * 30, "y": [0.0] * 30}
     >>> scores = {name: score(truth, dict(truth, x=[d] * 30)) for name, d in (("a", 5.0), ("b", 50.0))}
-    >>> html = comparison_page(compare_scores(scores), [Scored(n, s) for n, s in scores.items()], "...")
+    >>> compared = compare_scores(scores)
+    >>> html = comparison_page(compared, scored_of(compared), "...")
     >>> "a is better than b" in html
     True
     """

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flatmetric._arrays import FloatArray, IntArray
-from flatmetric._core import nearest, within
+from flatmetric._core import nearest, neighbours
 from flatmetric.errors import InputError
 from flatmetric.matching.matched import Matched
 from flatmetric.matching.matcher import assign_frames
@@ -124,8 +124,9 @@ def _merged_and_split(
         some = np.flatnonzero(left)
         if len(some):
             numbers = sides[at].frame[some]
-            near = within(points[at][some], points[1 - at], numbers, sides[1 - at].frame, 2 * flat.lam, threads)
-            costs = flat.lam * left[some] * near
+            reach = float(np.nextafter(2 * flat.lam, np.inf))  # the end belongs to it
+            other = neighbours(points[at][some], points[1 - at], numbers, sides[1 - at].frame, reach, False, threads)
+            costs = flat.lam * left[some] * (other.row >= 0)
             parts[name] += np.bincount(np.searchsorted(frame, numbers), costs, minlength=len(frame))
     return parts
 

@@ -80,7 +80,7 @@ def frames(evidence: Evidence) -> Remedy | None:
     there, elsewhere = own.means(stretch)
     if there > elsewhere:
         said.append(f"a molecule costs {there:.0f} nm there, {elsewhere:.0f} nm elsewhere")
-    there, elsewhere = (false.frame_mean(stretch, evidence) for stretch in (stretch, stretch.complement()))
+    there, elsewhere = (false.in_a_frame(bins, evidence) for bins in (stretch.inside, ~stretch.inside))
     if there > elsewhere:
         said.append(f"{there:.2g} false detections in a frame, {elsewhere:.2g} elsewhere")
     return Remedy(
@@ -101,9 +101,6 @@ class _Stretch:
     last: int
     inside: BoolArray
     gain: float
-
-    def complement(self) -> _Stretch:
-        return _Stretch(self.last, self.first, ~self.inside, self.gain)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,10 +142,10 @@ class _Counted:
         inside, rest = (float(self.cost[side].sum() / max(self.exposure[side].sum(), _TINY)) for side in sides)
         return inside, rest
 
-    def frame_mean(self, stretch: _Stretch, evidence: Evidence) -> float:
-        """False detections in a frame, on average."""
-        rows = np.count_nonzero(stretch.inside[self.at] & evidence.false & evidence.pred_open)
-        return float(rows / max(self.exposure[stretch.inside].sum(), 1.0))
+    def in_a_frame(self, bins: BoolArray, evidence: Evidence) -> float:
+        """False detections in a frame of some bins, on average."""
+        rows = np.count_nonzero(bins[self.at] & evidence.false & evidence.pred_open)
+        return float(rows / max(self.exposure[bins].sum(), 1.0))
 
 
 def _summed(at: IntArray, values: FloatArray, bins: int) -> FloatArray:
