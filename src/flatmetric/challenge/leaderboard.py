@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -372,7 +372,8 @@ def _score_all(
             if entry is None:
                 # The results are spread over the threads, so each of them uses one.
                 pred = read_file(one.result, reading, threads=1)
-                entry = entry_of(one.dataset, one.program, options.scored(truth, pred))
+                score = options.scored(truth, pred)
+                entry = replace(entry_of(one.dataset, one.program, score), advice=tuple(map(str, score.advice)))
                 store.save(key, entry)
             return entry
         except InputError as error:

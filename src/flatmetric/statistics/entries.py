@@ -49,8 +49,8 @@ class Entry:
     their share of the photons times the number of all molecules), so that the Flat Metric is the ratio of the two sums.
     `block` is the length of an independent block in frames; `of_molecules` is None where blocks are the
     units. `findings` are what looks wrong with the file, in a few words each; `sample` are frame, x and y (nm) of some
-    of its `rows`, by which copies of it are known. `parts` are displaced, missed and false, nm, and `advice` is what to
-    do next.
+    of its `rows`, by which copies of it are known. `parts` are displaced, missed and false, nm, and `advice` what to do
+    next, if it was asked for.
     """
 
     dataset: str
@@ -104,7 +104,6 @@ def entry_of(dataset: str, program: str, score: Score) -> Entry:
         _sample(score.matched.pred),
         len(score.matched.pred),
         None if (flat := score.flat_metric).value is None else (flat.displaced, flat.missed, flat.false),  # type: ignore[arg-type]
-        tuple(map(str, score.advice)),
     )
 
 

@@ -40,8 +40,7 @@ function seriesLines(data, names, name, options) {
   return names.map((one) => Plot.line(data.filter((row) => row[name] === one), Object.assign({ stroke: name, strokeDasharray: DASHES[programNumber(one) % DASHES.length] }, options(one))));
 }
 function programNumber(name) {
-  const all = content.curves || content.programs || [];
-  return Math.max(0, all.findIndex((one) => one.name === name));
+  return Math.max(0, (content.curves || []).findIndex((one) => one.name === name));
 }
 
 // An axis on which all values are the same says nothing; the value does.
