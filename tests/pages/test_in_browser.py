@@ -703,12 +703,22 @@ def test_an_outlier_does_not_blank_the_pictures(browser: Browser, tmp_path: Path
     assert (pixels(browser, "#picture-a").max(axis=2) > 100).sum() > 200
 
 
-def test_light_from_outside_the_view_is_not_lost(browser: Browser, score: Path) -> None:
-    browser.open(score)
+def test_light_from_outside_the_view_is_not_lost(browser: Browser, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    place = np.repeat([[0.0, 0.0], [1000.0, 1000.0], [2000.0, 2000.0]], 20, axis=0)
+    truth = {"frame": np.tile(np.arange(1, 21), 3), "x": place[:, 0], "y": place[:, 1]}
+    error = rng.normal(0, 20, place.shape)
+    page = tmp_path / "page.html"
+    fm.score(truth, dict(truth, x=truth["x"] + error[:, 0], y=truth["y"] + error[:, 1]), check=False).report(page)
+    browser.open(page)
+    browser.element("input[name=layer][value=found]").click()
     for _ in range(12):
         browser.script("arguments[0].click()", browser.element("#picture-a [data-zoom=in]"))
     left, right, _, _ = seen(browser, "#picture-a")
-    assert right - left > 20  # beyond the precision there is nothing to see
+    assert 100 < right - left < 400  # beyond the precision there is nothing to see
+    browser.element("#picture-a canvas").send_keys(*[Keys.ARROW_RIGHT] * 4)
+    assert seen(browser, "#picture-a")[0] > 1000  # the molecule in the middle is just outside now
+    assert pixels(browser, "#picture-a")[200:400, :30].max() > 100
     assert browser.complaints() == []
 
 

@@ -303,8 +303,27 @@ def test_structure_alone_is_no_fault(lawful: Callable[[Scene], None], seed: int)
 
 def test_a_border_that_is_left_out_is_no_fault_of_the_program() -> None:
     scene = Scene(4)
-    scene.error *= 4
+    scene.error *= 8
     assert fm.score(*scene.tables(), check=False, protocol="challenge2016", fov=FIELD, dim=2).advice == ()
+
+
+def test_a_missed_molecule_counts_once() -> None:
+    """Where the edge is dark, molecules near it are dim: one sentence, not two."""
+    scene = Scene(11)
+    x, y = scene.place[:, 0], scene.place[:, 1]
+    outer = np.minimum.reduce([x, FIELD - x, y, FIELD - y]) < 300
+    scene.photons = np.where(outer, 500.0, 2000.0) * scene.rng.uniform(0.9, 1.1, len(x))
+    near_the_edge(scene)
+    scene.more = []
+    (advice,) = fm.score(*scene.tables(), check=False, dim=2).advice
+    assert advice.kind in ("edge", "dim")
+
+
+def test_many_false_detections_make_no_hot_spot_by_chance() -> None:
+    scene = Scene(12)
+    place = scene.rng.uniform([0, 0, 0], [FIELD, FIELD, 1], (8000, 3))
+    scene.more.append((scene.rng.integers(1, FRAMES + 1, 8000), place, scene.rng.lognormal(7.5, 0.5, 8000)))
+    assert "hot_spots" not in [one.kind for one in fm.score(*scene.tables(), check=False, dim=2).advice]
 
 
 def test_distances_are_those_of_the_plan() -> None:
