@@ -9,11 +9,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import flatmetric as fm
+from flatmetric.challenge import runner as runner_module
+from flatmetric.challenge.runner import Program
 from flatmetric.formats.write import write
 from tests.scenes import REAL_DATA, is_alive, run, wait_until
 
@@ -270,3 +273,20 @@ def test_replicates_give_intervals_for_structures_not_seen(tmp_path: Path) -> No
     assert "Structures not seen" in (tmp_path / "challenge.html").read_text()
     wrong = run("challenge", "run", "--out", tmp_path / "none", "--replicates", "0")
     assert wrong.returncode == 2 and "--replicates is 0" in wrong.stderr
+
+
+def test_a_program_that_is_just_being_started_is_stopped_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stop that comes between the start of a process and the note of it."""
+    runner = runner_module._Runner(time_limit=600.0)
+    start = subprocess.Popen
+
+    def started(*words: Any, **options: Any) -> Any:
+        process = start(*words, **options)
+        runner.stop()
+        return process
+
+    monkeypatch.setattr("flatmetric.challenge.runner.subprocess.Popen", started)
+    (tmp_path / "d" / "results").mkdir(parents=True)
+    (tmp_path / "d" / "runs").mkdir()
+    done = runner.run(tmp_path / "d", Program("slow", ("sh", "-c", "sleep 600", "{out}")))
+    assert done.reason is not None and done.seconds < 300

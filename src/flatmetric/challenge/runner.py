@@ -165,9 +165,11 @@ class _Runner:
     def __init__(self, time_limit: float) -> None:
         self._time_limit = time_limit
         self._running: set[subprocess.Popen[bytes]] = set()
+        self._stopped = False
 
     def stop(self) -> None:
-        """End everything that runs now."""
+        """End everything that runs now, and whatever is just being started."""
+        self._stopped = True
         for process in tuple(self._running):
             _end(process)
 
@@ -213,6 +215,8 @@ class _Runner:
         except OSError as error:
             return f"could not be started, {error.strerror or error}"
         self._running.add(process)
+        if self._stopped:  # while it was being started, so nobody else will end it
+            _end(process)
         try:
             _, complaints = process.communicate(timeout=self._time_limit)
         except subprocess.TimeoutExpired:
