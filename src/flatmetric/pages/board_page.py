@@ -151,7 +151,7 @@ def _told(ranking: Ranking) -> list[str]:
         tied = [other.program for other in places[1:] if best.letters and set(best.letters) & set(other.letters)]
         apart = f", which can't be told apart from {_listed(tied)}" if tied else ""
         told.append(f"{name}: {best.program} leads with {best.flat_metric:.1f} nm{apart}.")
-    return told if len(told) <= _MOST_TOLD else told[:_MOST_TOLD]
+    return told[:_MOST_TOLD]
 
 
 _MOST_TOLD = 8

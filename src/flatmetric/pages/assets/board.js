@@ -45,16 +45,11 @@ async function drawSamples() {
     if (holder.dataset.drawn) continue;
     holder.dataset.drawn = 'yes';
     const camera = sample.camera, steps = await unpacked(Object.values(camera.images)[0], Uint8Array);
-    const image = new ImageData(camera.width, camera.height);
-    steps.forEach((step, k) => { const level = 255 * Math.min(1, (step / 255) ** 2 / 0.6); image.data.set([level, level, level, 255], 4 * k); });
-    const drawn = new OffscreenCanvas(camera.width, camera.height);
-    drawn.getContext('2d').putImageData(image, 0, 0);
     const view = new View({ x: [0, camera.width * camera.pixel], y: [0, camera.height * camera.pixel] });
     new Plane(holder, view, (plane, pen) => {
       pen.fillStyle = '#000';
       pen.fillRect(0, 0, plane.width, plane.height);
-      pen.imageSmoothingEnabled = false;
-      pen.drawImage(drawn, plane.px(0), plane.py(0), (camera.width * camera.pixel) / plane.scale, (camera.height * camera.pixel) / plane.scale);
+      drawCamera(plane, pen, camera, steps, 0.6);
       pen.strokeStyle = ON_BLACK.truth;
       pen.lineWidth = 1.5;
       sample.x.forEach((x, k) => { pen.beginPath(); pen.arc(plane.px(x), plane.py(sample.y[k]), 6, 0, 7); pen.stroke(); });

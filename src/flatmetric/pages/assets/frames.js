@@ -157,15 +157,7 @@ class Frames {
       return;
     }
     const white = 1.02 - Number(byId('contrast').value) / 100; // share of the brightest count that is drawn white
-    const image = new ImageData(camera.width, camera.height);
-    steps.forEach((step, k) => {
-      const level = 255 * Math.min(1, (step / 255) ** 2 / white);
-      image.data.set([level, level, level, 255], 4 * k);
-    });
-    const drawn = new OffscreenCanvas(camera.width, camera.height);
-    drawn.getContext('2d').putImageData(image, 0, 0);
-    pen.imageSmoothingEnabled = false;
-    pen.drawImage(drawn, plane.px(0), plane.py(0), (camera.width * camera.pixel) / plane.scale, (camera.height * camera.pixel) / plane.scale);
+    drawCamera(plane, pen, camera, steps, white);
   }
 
   words(plane, place, x, y) {

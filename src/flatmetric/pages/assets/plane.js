@@ -148,6 +148,19 @@ class Plane {
   }
 }
 
+// A camera image, whose steps grow with the noise of light; `white` is the share of the brightest count drawn white.
+function drawCamera(plane, pen, camera, steps, white) {
+  const image = new ImageData(camera.width, camera.height);
+  steps.forEach((step, k) => {
+    const level = 255 * Math.min(1, (step / 255) ** 2 / white);
+    image.data.set([level, level, level, 255], 4 * k);
+  });
+  const drawn = new OffscreenCanvas(camera.width, camera.height);
+  drawn.getContext('2d').putImageData(image, 0, 0);
+  pen.imageSmoothingEnabled = false;
+  pen.drawImage(drawn, plane.px(0), plane.py(0), (camera.width * camera.pixel) / plane.scale, (camera.height * camera.pixel) / plane.scale);
+}
+
 // Marks are the same in every picture: a plus is missed, a cross is false.
 function drawMark(pen, kind, x, y, size) {
   pen.beginPath();
