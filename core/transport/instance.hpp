@@ -70,12 +70,6 @@ public:
         return squared_distance<D>(source.points[x], target.points[y], source.points.dims());
     }
 
-    void reset_potentials() {
-        std::fill(source.potential.begin(), source.potential.end(), 0.0);
-        std::fill(target.potential.begin(), target.potential.end(), 0.0);
-        prices_changed();
-    }
-
     // Call after a price (a target's potential) has gone down; increases need no call.
     void prices_changed() {
         if (has_trees_) target.tree.bound_prices([this](Index y) { return target.potential[y]; });
@@ -111,9 +105,16 @@ public:
     // So the dual value is a proof. Points without mass impose no constraint and take a value that the others allow.
     void tighten_potentials() {
         prices_changed();
+        tighten_potentials([this](Index x, const double& limit, const auto& visit) { visit_cheap(x, limit, visit); });
+    }
+
+    // The same with another search: search(x, limit, visit) does what `visit_cheap` does, for targets with mass at least.
+    template <class Search>
+    void tighten_potentials(const Search& search) {
         for (Index x = 0; x < source.points.n; ++x) {
+            interrupt_->tick();
             double least = reach;
-            visit_cheap(x, least, [&](Index y, double d) {
+            search(x, least, [&](Index y, double d) {
                 if (target.mass[y] > 0.0) least = std::min(least, d + target.potential[y]);
             });
             source.potential[x] = least;

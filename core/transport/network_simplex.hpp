@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -9,111 +8,85 @@
 #include <vector>
 
 #include "geometry/points.hpp"
+#include "support/exact.hpp"
 #include "support/interrupt.hpp"
+#include "transport/spanning_tree.hpp"
 
 namespace flatmetric {
 
+// The arcs that the simplex looks at, besides those of the root: those of source x are the entries from begin[x] to begin[x + 1].
+struct ArcPool {
+    std::vector<std::size_t> begin;
+    std::vector<Index> target;
+    std::vector<double> cost;
+};
+
 // Primal network simplex for partial transport.
 //
-// Nodes are the sources, the targets and a root. An arc source -> root of cost `reach` leaves mass behind, an arc
-// root -> target of cost 0 leaves room free; these stars are the first spanning tree, "nothing moves". In any tree the arc
-// between a source and its parent points up and the arc between a target and its parent points down, so the kind of the
-// child tells the direction. The tree is kept strongly feasible (an arc without flow points up), which rules out cycling
-// (Cunningham 1976). A target without mass stays out of the tree.
+// Nodes are the sources, the targets and a root. An arc source -> root of cost `reach` leaves mass behind, an arc root -> target of
+// cost 0 leaves room free. In any tree the arc between a source and its parent points up and the arc between a target and its parent
+// points down, so the kind of the child tells the direction. The tree is kept strongly feasible (an arc without flow points up), which
+// rules out cycling (Cunningham 1976).
 //
-// Potentials: U of a source, p of a target, 0 at the root; cost + potential(head) - potential(tail) is zero on the tree.
+// Potentials: U of a source, p of a target; cost + potential(head) - potential(tail) is zero on the tree. The nodes of a subtree follow
+// each other in a list, so that its potentials are shifted in one walk; where it holds more than half of all nodes, the others are shifted.
 class NetworkSimplex {
 public:
-    void reset(const std::vector<double>& supply, const std::vector<double>& demand, double reach) {
+    // Starts from a tree; cost(source, target) is that of an arc between the sides.
+    template <class Cost>
+    void start(const SpanningTree& tree, Index sources, Index targets, double reach, const Cost& cost) {
         reach_ = reach;
-        sources_ = static_cast<Index>(supply.size());
-        root_ = sources_ + static_cast<Index>(demand.size());
+        sources_ = sources;
+        root_ = sources + targets;
+        cursor_ = 0;
+        pivots_ = 0;
+        work_ = 0;
         nodes_.assign(static_cast<std::size_t>(root_) + 1, Node{});
         potential_.assign(static_cast<std::size_t>(root_) + 1, 0.0);
-        pool_.clear();
-        next_ = 0;
+        for (const TreeArc& arc : tree.arcs) {
+            const Index tail = arc.source == kNone ? root_ : arc.source;
+            const Index head = arc.target == kNone ? root_ : sources_ + arc.target;
+            Node& child = nodes_[arc.up ? tail : head];
+            child.parent = arc.up ? head : tail;
+            child.flow = arc.flow;
+            child.cost = head == root_ ? reach : tail == root_ ? 0.0 : cost(arc.source, arc.target);
+        }
+        list_nodes();
+        refresh_potentials();
+    }
+
+    void list_arcs(SpanningTree& tree) const {
+        tree.arcs.clear();
         for (Index v = 0; v < root_; ++v) {
-            const bool source = v < sources_;
-            const double mass = source ? supply[v] : demand[v - sources_];
-            if (!source && mass == 0.0) {
-                potential_[v] = std::numeric_limits<double>::infinity();
-                continue;
+            const Index parent = nodes_[v].parent;
+            if (v < sources_) {
+                tree.arcs.push_back({v, parent == root_ ? kNone : parent - sources_, true, nodes_[v].flow});
+            } else {
+                tree.arcs.push_back({parent == root_ ? kNone : parent, v - sources_, false, nodes_[v].flow});
             }
-            nodes_[v].flow = mass;
-            nodes_[v].cost = potential_[v] = source ? reach : 0.0;
-            nodes_[v].depth = 1;
-            link(v, root_);
-            pool_.push_back(star_arc(v));
         }
     }
 
-    // Puts an arc into the pool that `optimise_pool` looks at.
-    void add_arc(Index source, Index target, double cost) { pool_.push_back({source, sources_ + target, cost}); }
-
-    // Pivots until no arc of the pool can lower the cost.
-    void optimise_pool(Interrupt& interrupt) {
-        refresh_potentials();
-        const auto block = std::max<std::size_t>(kSmallestBlock, static_cast<std::size_t>(std::sqrt(pool_.size())));
-        for (;;) {
+    // Pivots until no arc of the pool and of the root can lower the cost by more than `tolerance` a unit, or `most` times. Returns how often.
+    std::size_t optimise(const ArcPool& pool, double tolerance, std::size_t most, Interrupt& interrupt) {
+        std::size_t count = 0;
+        for (; count < most; ++count) {
             interrupt.tick();
-            const Arc entering = best_of_pool(block);
-            if (entering.tail == kNone) return;
+            // Looking for a better arc may take as long as a pivot does.
+            const std::size_t block = std::max<std::size_t>(kSmallestBlock, pivots_ == 0 ? 0 : work_ / pivots_);
+            const Arc entering = best_arc(pool, tolerance, block);
+            if (entering.tail == kNone) break;
             pivot(entering);
         }
+        refresh_potentials();
+        return count;
     }
-
-    // Pivots until no arc at all can lower the cost; squared(source, target) gives the square of an arc's cost. A block of
-    // arcs pairs a run of sources with as many targets, so that it samples the whole problem.
-    template <class Squared>
-    void optimise_all(Interrupt& interrupt, const Squared& squared) {
-        const Index m = root_ - sources_;
-        const Index block = std::max<Index>(kSmallestBlock, sources_ / 4);
-        for (bool moved = true; moved;) {
-            moved = false;
-            refresh_potentials();
-            for (Index offset = 0; offset < m; ++offset) {
-                for (Index begin = 0; begin < sources_; begin += block) {
-                    interrupt.tick();
-                    const Index end = std::min<Index>(begin + block, sources_);
-                    const Arc entering = best_of_diagonal(begin, end, offset, squared);
-                    if (entering.tail == kNone) continue;
-                    pivot(entering);
-                    moved = true;
-                }
-            }
-            for (Index v = 0; v < root_; ++v) {
-                if (nodes_[v].parent == kNone || !(reduced_cost(star_arc(v)) < -tolerance())) continue;
-                pivot(star_arc(v));
-                moved = true;
-            }
-        }
-    }
-
-    // Reduced costs above minus this are rounding error.
-    double tolerance() const { return kTolerance * reach_; }
 
     double source_potential(Index x) const { return potential_[x]; }
     double target_potential(Index y) const { return potential_[sources_ + y]; }
-    double source_left(Index x) const { return left(x); }
-    double target_left(Index y) const { return left(sources_ + y); }
-
-    // Calls visit(source, target, mass, cost) for every arc that carries mass between the sides.
-    template <class Visit>
-    void visit_flow(const Visit& visit) const {
-        for (Index v = 0; v < root_; ++v) {
-            const Node& node = nodes_[v];
-            if (node.parent == root_ || node.parent == kNone || !(node.flow > 0.0)) continue;
-            if (v < sources_) {
-                visit(v, node.parent - sources_, node.flow, node.cost);
-            } else {
-                visit(node.parent, v - sources_, node.flow, node.cost);
-            }
-        }
-    }
 
 private:
-    static constexpr double kTolerance = 1e-14;
-    static constexpr Index kSmallestBlock = 32;
+    static constexpr std::size_t kSmallestBlock = 64;
 
     struct Arc {
         Index tail;
@@ -123,70 +96,65 @@ private:
 
     // flow and cost are those of the arc to the parent.
     struct Node {
-        Index parent = kNone;
-        Index first_child = kNone;
-        Index next = kNone;
-        Index previous = kNone;
-        Index depth = 0;
-        double flow = 0.0;
+        Exact flow;
         double cost = 0.0;
+        Index parent = kNone;
+        Index previous = kNone;  // in the list of all nodes
+        Index last = kNone;      // of its subtree in that list
+        Index size = 1;          // of its subtree
     };
 
     bool points_up(Index v) const { return v < sources_; }
-    Arc star_arc(Index v) const { return v < sources_ ? Arc{v, root_, reach_} : Arc{root_, v, 0.0}; }
-    double left(Index v) const { return nodes_[v].parent == root_ ? nodes_[v].flow : 0.0; }
     double reduced_cost(const Arc& arc) const { return arc.cost + potential_[arc.head] - potential_[arc.tail]; }
 
-    // The best arc of the first block that has an improving one, starting where the last search ended.
-    Arc best_of_pool(std::size_t block) {
+    // The best arc of the first block that has an improving one, starting where the last search ended: at a source with all its arcs, or at
+    // a target with the one from the root.
+    Arc best_arc(const ArcPool& pool, double tolerance, std::size_t block) {
         Arc best{kNone, kNone, 0.0};
-        double least = -tolerance();
-        std::size_t left_in_block = block;
-        for (std::size_t seen = 0; seen < pool_.size(); ++seen) {
-            const Arc& arc = pool_[next_];
-            if (++next_ == pool_.size()) next_ = 0;
-            const double cost = reduced_cost(arc);
-            if (cost < least) {
-                least = cost;
-                best = arc;
-            }
-            if (--left_in_block == 0) {
-                if (best.tail != kNone) break;
-                left_in_block = block;
-            }
-        }
-        return best;
-    }
-
-    // The best of the arcs from source x to target x + offset (wrapping around), x in [begin, end).
-    template <class Squared>
-    Arc best_of_diagonal(Index begin, Index end, Index offset, const Squared& squared) const {
-        const Index m = root_ - sources_;
-        const double* p = potential_.data() + sources_;
-        Arc best{kNone, kNone, 0.0};
-        double least = -tolerance();
-        auto y = static_cast<Index>((begin + static_cast<std::int64_t>(offset)) % m);
-        for (Index x = begin; x < end; ++x) {
-            // d + p - U < least, without a root where it fails
-            const double room = potential_[x] + least - p[y];
-            const double square = squared(x, y);
-            if (square < room * std::abs(room)) {
-                const double cost = std::sqrt(square);
-                const double reduced = cost + p[y] - potential_[x];
-                if (reduced < least) {
-                    least = reduced;
-                    best = {x, sources_ + y, cost};
+        double least = -tolerance;
+        std::size_t looked_at = 0;
+        const double* const p = potential_.data() + sources_;
+        const double at_root = potential_[root_];
+        for (Index seen = 0; seen < root_; ++seen) {
+            const Index v = cursor_;
+            if (++cursor_ == root_) cursor_ = 0;
+            if (points_up(v)) {
+                double limit = potential_[v] + least;
+                const double before = limit;
+                if (reach_ + at_root < limit) {
+                    limit = reach_ + at_root;
+                    best = {v, root_, reach_};
                 }
+                const std::size_t end = pool.begin[v + 1];
+                for (std::size_t k = pool.begin[v]; k < end; ++k) {
+                    const double sum = pool.cost[k] + p[pool.target[k]];
+                    if (sum < limit) {
+                        limit = sum;
+                        best = {v, sources_ + pool.target[k], pool.cost[k]};
+                    }
+                }
+                if (limit < before) least = limit - potential_[v];
+                looked_at += kSourceCosts + (end - pool.begin[v]);
+            } else {
+                if (potential_[v] - at_root < least) {
+                    least = potential_[v] - at_root;
+                    best = {root_, v, 0.0};
+                }
+                ++looked_at;
             }
-            if (++y == m) y = 0;
+            if (looked_at >= block) {
+                if (best.tail != kNone) break;
+                looked_at = 0;
+            }
         }
         return best;
     }
+    static constexpr std::size_t kSourceCosts = 4;  // turning to a source, in arcs
 
     void pivot(const Arc& entering) {
         const Index join = common_ancestor(entering.tail, entering.head);
         // Flow goes join -> tail -> head -> join; of the blocking arcs, the last along this cycle leaves.
-        double step = std::numeric_limits<double>::infinity();
+        Exact step = std::numeric_limits<double>::infinity();
         Index leaving = kNone;
         bool on_tail_side = false;
         for (Index v = entering.tail; v != join; v = nodes_[v].parent) {
@@ -203,101 +171,168 @@ private:
                 on_tail_side = false;
             }
         }
-        if (step > 0.0) {
-            for (Index v = entering.tail; v != join; v = nodes_[v].parent) nodes_[v].flow += points_up(v) ? -step : step;
-            for (Index v = entering.head; v != join; v = nodes_[v].parent) nodes_[v].flow += points_up(v) ? step : -step;
+        if (step.positive()) {
+            for (Index v = entering.tail; v != join; v = nodes_[v].parent) push(v, points_up(v), step);
+            for (Index v = entering.head; v != join; v = nodes_[v].parent) push(v, !points_up(v), step);
         }
         const double shift = reduced_cost(entering);
         const Index inside = on_tail_side ? entering.tail : entering.head;
         const Index outside = on_tail_side ? entering.head : entering.tail;
-        hang(inside, leaving, outside, step, entering.cost);
+        hang(inside, leaving, outside, join, step, entering.cost);
         shift_subtree(inside, on_tail_side ? shift : -shift);
+        ++pivots_;
     }
 
+    void push(Index v, bool against, const Exact& step) {
+        if (against) {
+            nodes_[v].flow -= step;
+        } else {
+            nodes_[v].flow += step;
+        }
+    }
+
+    // A smaller subtree is never above a larger one.
     Index common_ancestor(Index u, Index v) const {
         while (u != v) {
-            if (nodes_[u].depth >= nodes_[v].depth) {
-                u = nodes_[u].parent;
-            } else {
-                v = nodes_[v].parent;
-            }
+            const Index size_u = nodes_[u].size;
+            const Index size_v = nodes_[v].size;
+            if (size_u <= size_v) u = nodes_[u].parent;
+            if (size_v <= size_u) v = nodes_[v].parent;
         }
         return u;
     }
 
     // Cuts the subtree of `top` off, turns it so that `inside` becomes its top, and hangs it under `outside`.
-    void hang(Index inside, Index top, Index outside, double flow, double cost) {
-        Index v = inside;
+    void hang(Index inside, Index top, Index outside, Index join, Exact flow, double cost) {
+        const Index size = nodes_[top].size;
+        const Index top_last = nodes_[top].last;
+        const Index before = nodes_[top].previous;
+        const Index above = nodes_[top].parent;
+        for (Index v = above; v != join; v = nodes_[v].parent) nodes_[v].size -= size;
+        for (Index v = outside; v != join; v = nodes_[v].parent) nodes_[v].size += size;
+        follow(before, next_[top_last]);
+        for (Index v = above; v != kNone && nodes_[v].last == top_last; v = nodes_[v].parent) nodes_[v].last = before;
+
+        // From `inside` to `top` each node's parent becomes its child. What is listed for the parent before and after the child's subtree
+        // comes after that subtree now.
+        path_.clear();
+        Index below = 0;
         Index new_parent = outside;
-        for (;;) {
-            const Index old_parent = nodes_[v].parent;
-            unlink(v);
-            std::swap(nodes_[v].flow, flow);
-            std::swap(nodes_[v].cost, cost);
-            link(v, new_parent);
-            if (v == top) return;
+        for (Index v = inside;;) {
+            Node& node = nodes_[v];
+            const Index old_parent = node.parent;
+            path_.push_back({v, node.previous, node.last, next_[node.last]});
+            std::swap(node.flow, flow);
+            std::swap(node.cost, cost);
+            below = std::exchange(node.size, size - below);
+            node.parent = new_parent;
+            if (v == top) break;
             new_parent = v;
             v = old_parent;
         }
-    }
-
-    void link(Index v, Index parent) {
-        Node& node = nodes_[v];
-        node.parent = parent;
-        node.previous = kNone;
-        node.next = nodes_[parent].first_child;
-        if (node.next != kNone) nodes_[node.next].previous = v;
-        nodes_[parent].first_child = v;
-    }
-
-    void unlink(Index v) {
-        const Node& node = nodes_[v];
-        if (node.next != kNone) nodes_[node.next].previous = node.previous;
-        if (node.previous != kNone) {
-            nodes_[node.previous].next = node.next;
-        } else {
-            nodes_[node.parent].first_child = node.next;
-        }
-    }
-
-    // Calls visit(v) for `top` and everything below it, parents first.
-    template <class Visit>
-    void visit_subtree(Index top, const Visit& visit) {
-        for (Index v = top;;) {
-            visit(v);
-            if (nodes_[v].first_child != kNone) {
-                v = nodes_[v].first_child;
-                continue;
+        Index end = nodes_[inside].last;
+        for (std::size_t i = 1; i < path_.size(); ++i) {
+            const OnPath& child = path_[i - 1];
+            follow(end, path_[i].node);
+            end = child.previous;
+            if (path_[i].last != child.last) {
+                follow(end, child.after);
+                end = path_[i].last;
             }
-            while (v != top && nodes_[v].next == kNone) v = nodes_[v].parent;
-            if (v == top) return;
-            v = nodes_[v].next;
         }
+        for (const OnPath& at : path_) nodes_[at.node].last = end;
+
+        const Index after = next_[outside];
+        const bool was_leaf = nodes_[outside].last == outside;
+        follow(outside, inside);
+        follow(end, after);
+        if (was_leaf) {
+            for (Index v = outside; v != kNone && nodes_[v].last == outside; v = nodes_[v].parent) nodes_[v].last = end;
+        }
+        work_ += path_.size();
+    }
+
+    void follow(Index node, Index next) {
+        next_[node] = next;
+        nodes_[next].previous = node;
     }
 
     void shift_subtree(Index top, double shift) {
-        visit_subtree(top, [&](Index v) {
-            potential_[v] += shift;
-            nodes_[v].depth = nodes_[nodes_[v].parent].depth + 1;
-        });
+        const Index size = nodes_[top].size;
+        const Index others = root_ + 1 - size;
+        if (size <= others) {
+            Index v = top;
+            for (Index left = size; left > 0; --left, v = next_[v]) potential_[v] += shift;
+        } else {
+            // The list is a ring: behind the subtree it leads past the root back to it.
+            Index v = next_[nodes_[top].last];
+            for (Index left = others; left > 0; --left, v = next_[v]) potential_[v] -= shift;
+        }
+        work_ += static_cast<std::size_t>(std::min(size, others));
+    }
+
+    // Puts all nodes into a ring, each followed by its subtree.
+    void list_nodes() {
+        const std::size_t count = nodes_.size();
+        first_child_.assign(count, kNone);
+        sibling_.assign(count, kNone);
+        for (Index v = 0; v < root_; ++v) {
+            sibling_[v] = first_child_[nodes_[v].parent];
+            first_child_[nodes_[v].parent] = v;
+        }
+        next_.resize(count);
+        stack_.assign(1, root_);
+        order_.clear();
+        while (!stack_.empty()) {
+            const Index v = stack_.back();
+            stack_.pop_back();
+            order_.push_back(v);
+            for (Index child = first_child_[v]; child != kNone; child = sibling_[child]) stack_.push_back(child);
+        }
+        for (std::size_t i = 0; i < order_.size(); ++i) {
+            nodes_[order_[i]].last = order_[i];
+            follow(order_[i], order_[i + 1 < order_.size() ? i + 1 : 0]);
+        }
+        for (std::size_t i = order_.size(); i-- > 1;) {
+            const Node& node = nodes_[order_[i]];
+            Node& parent = nodes_[node.parent];
+            if (parent.size == 1) parent.last = node.last;
+            parent.size += node.size;
+        }
     }
 
     // From the root down, so that the rounding of many shifts does not add up.
     void refresh_potentials() {
-        visit_subtree(root_, [&](Index v) {
-            if (v == root_) return;
+        potential_[root_] = 0.0;
+        for (Index v = next_[root_]; v != root_; v = next_[v]) {
             const double above = potential_[nodes_[v].parent];
             potential_[v] = points_up(v) ? above + nodes_[v].cost : above - nodes_[v].cost;
-        });
+        }
     }
+
+    // A node on the way that is turned round, and its place in the list before.
+    struct OnPath {
+        Index node;
+        Index previous;
+        Index last;
+        Index after;
+    };
 
     double reach_ = 0.0;
     Index sources_ = 0;
     Index root_ = 0;
+    Index cursor_ = 0;  // where the next search for an arc starts
+    std::size_t pivots_ = 0;
+    std::size_t work_ = 0;  // nodes that pivots have touched
     std::vector<Node> nodes_;
+    std::vector<Index> next_;
     std::vector<double> potential_;
-    std::vector<Arc> pool_;
-    std::size_t next_ = 0;
+    std::vector<OnPath> path_;
+    // Of list_nodes.
+    std::vector<Index> first_child_;
+    std::vector<Index> sibling_;
+    std::vector<Index> stack_;
+    std::vector<Index> order_;
 };
 
 }  // namespace flatmetric

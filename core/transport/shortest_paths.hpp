@@ -19,7 +19,7 @@ namespace flatmetric {
 template <int D>
 class ShortestPaths {
 public:
-    // False, with nothing useful in plan and potentials, if more than `allowed` arcs had to be looked at.
+    // False, with nothing useful in plan and potentials, if more than `allowed` arcs had to be looked at, or would have to at this rate.
     bool solve(Instance<D>& instance, Plan& plan, double allowed) {
         instance_ = &instance;
         plan_ = &plan;
@@ -31,18 +31,21 @@ public:
         target_dist_.assign(instance.target.points.n, kInfinity);
         via_cell_.resize(instance.source.points.n);
         via_source_.resize(instance.target.points.n);
-        for (const Index x : unplaced_) {
+        for (std::size_t done = 0; done < unplaced_.size(); ++done) {
+            const Index x = unplaced_[done];
+            const double share = std::max(kFirstShare, static_cast<double>(done + 1) / static_cast<double>(unplaced_.size()));
             while (plan.source_left[x] > 0.0 && instance.source.potential[x] < instance.reach) {
                 const End end = search(x);
                 raise_potentials(end);
                 augment(x, end);
-                if (static_cast<double>(looked_at_) > allowed) return false;
+                if (static_cast<double>(looked_at_) > share * allowed) return false;
             }
         }
         return true;
     }
 
 private:
+    static constexpr double kFirstShare = 0.25;  // of the allowed work that may be done before it is compared with what is achieved
     static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
     struct Via {

@@ -7,9 +7,9 @@
 #include "geometry/points.hpp"
 #include "support/interrupt.hpp"
 #include "transport/instance.hpp"
+#include "transport/multiscale_simplex.hpp"
 #include "transport/plan.hpp"
 #include "transport/shortest_paths.hpp"
-#include "transport/simplex_transport.hpp"
 
 namespace flatmetric {
 
@@ -30,10 +30,10 @@ public:
         plan_.reset(instance_.source.mass, instance_.target.mass);
         by_simplex_ = method == Method::simplex || !shortest_paths_.solve(instance_, plan_, allowed_looks(method));
         if (by_simplex_) {
-            instance_.reset_potentials();
             simplex_.solve(instance_, plan_);
+        } else {
+            instance_.tighten_potentials();
         }
-        instance_.tighten_potentials();
     }
 
     const Instance<D>& instance() const { return instance_; }
@@ -54,7 +54,7 @@ private:
     Plan plan_;
     bool by_simplex_ = false;
     ShortestPaths<D> shortest_paths_;
-    SimplexTransport<D> simplex_;
+    MultiscaleSimplex<D> simplex_;
 };
 
 }  // namespace flatmetric

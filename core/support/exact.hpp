@@ -1,0 +1,42 @@
+#pragma once
+
+namespace flatmetric {
+
+// A number with twice the digits of a double. Sums and differences of masses of sizes up to 1e16 apart are exact in it: ties are seen
+// as ties, and what is moved back and forth leaves nothing behind.
+class Exact {
+public:
+    Exact() = default;
+    Exact(double value) : high_(value) {}  // NOLINT: a double is one
+
+    double value() const { return high_; }
+
+    friend Exact operator+(const Exact& a, const Exact& b) {
+        // Knuth's sum without loss: high + error is exactly a.high + b.high.
+        const double high = a.high_ + b.high_;
+        const double back = high - a.high_;
+        const double error = (a.high_ - (high - back)) + (b.high_ - back);
+        return normal(high, error + (a.low_ + b.low_));
+    }
+    friend Exact operator-(const Exact& a, const Exact& b) { return a + Exact(-b.high_, -b.low_); }
+    Exact& operator+=(const Exact& other) { return *this = *this + other; }
+    Exact& operator-=(const Exact& other) { return *this = *this - other; }
+    friend bool operator<(const Exact& a, const Exact& b) {
+        return a.high_ < b.high_ || (a.high_ == b.high_ && a.low_ < b.low_);
+    }
+    friend bool operator<=(const Exact& a, const Exact& b) { return !(b < a); }
+    bool positive() const { return high_ > 0.0; }
+
+private:
+    Exact(double high, double low) : high_(high), low_(low) {}
+
+    static Exact normal(double high, double low) {
+        const double sum = high + low;
+        return {sum, low - (sum - high)};
+    }
+
+    double high_ = 0.0;
+    double low_ = 0.0;
+};
+
+}  // namespace flatmetric

@@ -1,0 +1,273 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "geometry/halving.hpp"
+#include "geometry/points.hpp"
+#include "geometry/slope_tree.hpp"
+#include "support/exact.hpp"
+#include "transport/instance.hpp"
+#include "transport/network_simplex.hpp"
+#include "transport/plan.hpp"
+#include "transport/spanning_tree.hpp"
+
+namespace flatmetric {
+
+// Partial transport by the network simplex, from coarse to fine. Points are gathered into cells, cells are halved level by level down to
+// single points, and the optimal tree of one level, halved with the cells, is the first tree of the next. So mass that travels
+// far is sent on its way while there are few cells, and each level has only details to settle.
+//
+// On a level the simplex looks at a pool of arcs. Each round adds for every source the cheapest arcs that would lower the cost, found
+// through a tree among all; when there is none, the level is optimal.
+template <int D>
+class MultiscaleSimplex {
+public:
+    void solve(Instance<D>& instance, Plan& plan) {
+        plan.reset(instance.source.mass, instance.target.mass);
+        std::fill(instance.target.potential.begin(), instance.target.potential.end(), 0.0);
+        sources_.load(instance.source.points, instance.source.mass, instance.interrupt());
+        targets_.load(instance.target.points, instance.target.mass, instance.interrupt());
+        if (sources_.count() == 0 || targets_.count() == 0) {
+            instance.tighten_potentials();
+            return;
+        }
+        reach_ = instance.reach;
+        solve_levels(instance.interrupt());
+        take_plan(instance, plan);
+        for (Index y = 0; y < targets_.count(); ++y) {
+            instance.target.potential[targets_.point(y)] = std::max(0.0, simplex_.target_potential(y));
+        }
+        tree_.set_prices([&](Index y) { return instance.target.potential[targets_.point(y)]; });
+        instance.tighten_potentials([this, &instance](Index x, const double& limit, const auto& visit) {
+            tree_.visit_cheap(instance.source.points[x], limit, [&](Index y, double d) { visit(targets_.point(y), d); });
+        });
+    }
+
+private:
+    static constexpr std::size_t kFirstLevel = 64;  // cells on both sides of the first level that is solved
+    static constexpr double kPerCell = 2.0;         // points in a cell; finer than that, single points come next
+    static constexpr std::size_t kCheapest = 24;    // arcs that a source adds in one round
+    static constexpr std::size_t kMostArcs = 64;    // arcs of a source in the pool
+    static constexpr std::size_t kPivots = 3;       // pivots for each source before prices are looked at again
+    static constexpr double kTolerance = 1e-14;     // relative to reach: smaller reduced costs are rounding error
+    static constexpr int kPatience = 64;            // rounds before rounding error is allowed twice as much
+
+    // One side of the problem: its points with mass, and the cells of the current level.
+    class Side {
+    public:
+        void load(Points<D> points, const std::vector<double>& mass, Interrupt& interrupt) {
+            dim_ = points.dims();
+            rows_.clear();
+            for (Index i = 0; i < points.n; ++i) {
+                if (mass[i] > 0.0) rows_.push_back(i);
+            }
+            const auto n = static_cast<Index>(rows_.size());
+            packed_.resize(rows_.size() * dim_);
+            for (Index i = 0; i < n; ++i) std::copy_n(points[rows_[i]], dim_, packed_.begin() + static_cast<std::ptrdiff_t>(i) * dim_);
+            halving_.build({packed_.data(), n, dim_}, interrupt);
+            ordered_.resize(packed_.size());
+            mass_.resize(rows_.size());
+            for (Index i = 0; i < n; ++i) {
+                const Index from = halving_.point(i);
+                std::copy_n(packed_.begin() + static_cast<std::ptrdiff_t>(from) * dim_, dim_,
+                            ordered_.begin() + static_cast<std::ptrdiff_t>(i) * dim_);
+                mass_[i] = mass[rows_[from]];
+            }
+            begin_.assign(1, 0);
+            if (n > 0) begin_.push_back(n);
+            gather();
+        }
+
+        Index count() const { return static_cast<Index>(cell_mass_.size()); }
+        bool single() const { return count() == halving_.size(); }
+        double points_per_cell() const { return static_cast<double>(halving_.size()) / count(); }
+        Points<D> cells() const { return {single() ? ordered_.data() : centre_.data(), count(), dim_}; }
+        const std::vector<Exact>& mass() const { return cell_mass_; }
+        // The number in the instance of a cell that is a single point.
+        Index point(Index cell) const { return rows_[halving_.point(cell)]; }
+
+        // Halves all cells; first_half()[v] is then the first half of what was cell v, and along(v, at) its axis' coordinate of `at`.
+        void halve() {
+            std::swap(old_begin_, begin_);
+            std::swap(old_centre_, centre_);
+            begin_.assign(1, 0);
+            first_half_.assign(1, 0);
+            for (std::size_t v = 0; v + 1 < old_begin_.size(); ++v) {
+                if (old_begin_[v + 1] - old_begin_[v] > 1) begin_.push_back(Halving<D>::middle(old_begin_[v], old_begin_[v + 1]));
+                begin_.push_back(old_begin_[v + 1]);
+                first_half_.push_back(static_cast<Index>(begin_.size()) - 1);
+            }
+            gather();
+        }
+        const std::vector<Index>& first_half() const { return first_half_; }
+        int halved_axis(Index v) const { return halving_.axis(Halving<D>::middle(old_begin_[v], old_begin_[v + 1])); }
+        const double* old_centre(Index v) const { return old_centre_.data() + static_cast<std::size_t>(v) * dim_; }
+
+    private:
+        // Masses of the cells, and their centres of mass.
+        void gather() {
+            const std::size_t cells = begin_.size() - 1;
+            cell_mass_.assign(cells, Exact());
+            centre_.assign(cells * dim_, 0.0);
+            for (std::size_t v = 0; v < cells; ++v) {
+                for (Index i = begin_[v]; i < begin_[v + 1]; ++i) cell_mass_[v] += mass_[i];
+                for (Index i = begin_[v]; i < begin_[v + 1]; ++i) {
+                    const double share = mass_[i] / cell_mass_[v].value();
+                    for (int k = 0; k < dim_; ++k) centre_[v * dim_ + k] += share * ordered_[static_cast<std::size_t>(i) * dim_ + k];
+                }
+            }
+        }
+
+        int dim_ = D;
+        Halving<D> halving_;
+        std::vector<Index> rows_;
+        std::vector<double> packed_;
+        std::vector<double> ordered_;
+        std::vector<double> mass_;
+        std::vector<Index> begin_;
+        std::vector<Exact> cell_mass_;
+        std::vector<double> centre_;
+        std::vector<Index> old_begin_;
+        std::vector<double> old_centre_;
+        std::vector<Index> first_half_;
+    };
+
+    void solve_levels(Interrupt& interrupt) {
+        arcs_.start(sources_.mass()[0], targets_.mass()[0]);
+        while (!sources_.single() || !targets_.single()) {
+            const std::size_t cells = static_cast<std::size_t>(sources_.count()) + targets_.count();
+            const bool fine = std::max(sources_.points_per_cell(), targets_.points_per_cell()) < kPerCell;
+            if (cells >= kFirstLevel && !fine) {
+                solve_level(interrupt);
+                simplex_.list_arcs(arcs_);
+            }
+            halve(interrupt);
+        }
+        solve_level(interrupt);
+    }
+
+    void halve(Interrupt& interrupt) {
+        interrupt.look();
+        const auto halve_side = [](Side& side, Points<D> others, const auto& halve_tree) {
+            side.halve();
+            halve_tree(side.first_half(), side.mass(), [&](Index v, Index other) {
+                const int axis = side.halved_axis(v);
+                return other == kNone ? side.old_centre(v)[axis] : others[other][axis];
+            });
+        };
+        halve_side(sources_, targets_.cells(), [this](const auto&... given) { arcs_.halve_sources(given...); });
+        halve_side(targets_, sources_.cells(), [this](const auto&... given) { arcs_.halve_targets(given...); });
+    }
+
+    void solve_level(Interrupt& interrupt) {
+        const Points<D> from = sources_.cells();
+        const Points<D> to = targets_.cells();
+        simplex_.start(arcs_, from.n, to.n, reach_, [&](Index x, Index y) { return distance<D>(from[x], to[y], from.dims()); });
+        tree_.build(to);
+        pool_.begin.assign(static_cast<std::size_t>(from.n) + 1, 0);
+        pool_.target.clear();
+        pool_.cost.clear();
+        double tolerance = kTolerance * reach_;
+        for (int round = 1;; ++round) {
+            const std::size_t added = add_cheapest_arcs(from, tolerance, interrupt);
+            const std::size_t most = kPivots * static_cast<std::size_t>(from.n) + 1;
+            if (simplex_.optimise(pool_, tolerance, most, interrupt) == 0 && added == 0) return;
+            if (round % kPatience == 0) tolerance *= 2.0;
+        }
+    }
+
+    struct Candidate {
+        double reduced;
+        double cost;
+        Index target;
+    };
+    static bool cheaper(const Candidate& a, const Candidate& b) {
+        return a.reduced != b.reduced ? a.reduced < b.reduced : a.target < b.target;
+    }
+
+    // Adds to the pool the cheapest arcs of each source that would lower the cost, and drops its dearest. Returns how many would.
+    std::size_t add_cheapest_arcs(Points<D> from, double tolerance, Interrupt& interrupt) {
+        tree_.set_prices([this](Index y) { return simplex_.target_potential(y); });
+        std::swap(pool_, last_pool_);
+        pool_.begin.assign(1, 0);
+        pool_.target.clear();
+        pool_.cost.clear();
+        std::size_t added = 0;
+        for (Index x = 0; x < from.n; ++x) {
+            interrupt.tick();
+            const double potential = simplex_.source_potential(x);
+            list_cheapest(from[x], potential - tolerance);
+            added += candidates_.size();
+            for (Candidate& candidate : candidates_) candidate.reduced -= potential;
+            for (std::size_t k = last_pool_.begin[x]; k < last_pool_.begin[x + 1]; ++k) {
+                const double sum = last_pool_.cost[k] + tree_.price(last_pool_.target[k]);
+                candidates_.push_back({sum - potential, last_pool_.cost[k], last_pool_.target[k]});
+            }
+            keep_cheapest(kMostArcs);
+            std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) { return a.target < b.target; });
+            for (std::size_t i = 0; i < candidates_.size(); ++i) {
+                if (i > 0 && candidates_[i].target == candidates_[i - 1].target) continue;
+                pool_.target.push_back(candidates_[i].target);
+                pool_.cost.push_back(candidates_[i].cost);
+            }
+            pool_.begin.push_back(pool_.target.size());
+        }
+        return added;
+    }
+
+    // The cheapest of all arcs from q whose cost and price together stay below the limit.
+    void list_cheapest(const double* q, double limit) {
+        candidates_.clear();
+        tree_.visit_cheap(q, limit, [&](Index y, double d) {
+            const double sum = d + tree_.price(y);
+            if (!(sum < limit)) return;
+            candidates_.push_back({sum, d, y});
+            if (candidates_.size() == 2 * kCheapest) {
+                keep_cheapest(kCheapest);
+                limit = std::max_element(candidates_.begin(), candidates_.end(), cheaper)->reduced;
+            }
+        });
+        keep_cheapest(kCheapest);
+    }
+
+    void keep_cheapest(std::size_t most) {
+        if (candidates_.size() <= most) return;
+        std::nth_element(candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(most), candidates_.end(), cheaper);
+        candidates_.resize(most);
+    }
+
+    void take_plan(const Instance<D>& instance, Plan& plan) {
+        simplex_.list_arcs(arcs_);
+        std::fill(plan.source_left.begin(), plan.source_left.end(), 0.0);
+        std::fill(plan.target_left.begin(), plan.target_left.end(), 0.0);
+        for (const TreeArc& arc : arcs_.arcs) {
+            const double mass = arc.flow.value();
+            if (!(mass > 0.0)) continue;
+            if (arc.target == kNone) {
+                plan.source_left[sources_.point(arc.source)] = mass;
+            } else if (arc.source == kNone) {
+                plan.target_left[targets_.point(arc.target)] = mass;
+            } else {
+                const Index x = sources_.point(arc.source);
+                const Index y = targets_.point(arc.target);
+                plan.add(x, y, mass, instance.distance_between(x, y));
+            }
+        }
+    }
+
+    double reach_ = 0.0;
+    Side sources_;
+    Side targets_;
+    SpanningTree arcs_;
+    NetworkSimplex simplex_;
+    SlopeTree<D> tree_;
+    ArcPool pool_;
+    ArcPool last_pool_;
+    std::vector<Candidate> candidates_;
+};
+
+}  // namespace flatmetric
