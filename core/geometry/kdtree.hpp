@@ -55,6 +55,20 @@ public:
         }
     }
 
+    // How many points lie at the place of another one in their leaf.
+    Index twins() const {
+        Index count = 0;
+        const Points<D> all = points();
+        for (std::size_t leaf = 0; leaf + 1 < leaf_begin_.size(); ++leaf) {
+            for (Index i = leaf_begin_[leaf] + 1; i < leaf_begin_[leaf + 1]; ++i) {
+                Index j = leaf_begin_[leaf];
+                while (j < i && !std::equal(all[i], all[i] + dims(), all[j])) ++j;
+                count += j < i ? 1 : 0;
+            }
+        }
+        return count;
+    }
+
     Points<D> points() const { return {coords_.data(), size_, dim_}; }
     Index original(Index i) const { return original_[i]; }
 

@@ -25,7 +25,7 @@ public:
     void build(Points<D> points) {
         points_ = points;
         depth_ = 0;
-        while ((points.n >> depth_) > kLeaf) ++depth_;
+        while (points.n > (kLeaf << depth_)) ++depth_;
         const std::size_t nodes = (std::size_t{2} << depth_) - 1;
         planes_.resize(nodes * stride());
         leaf_begin_.resize((std::size_t{1} << depth_) + 1);

@@ -11,8 +11,6 @@
 #include "support/column.hpp"
 #include "support/interrupt.hpp"
 #include "support/sums.hpp"
-#include "transport/instance.hpp"
-#include "transport/plan.hpp"
 #include "transport/transport.hpp"
 
 namespace flatmetric {
@@ -87,8 +85,6 @@ public:
         const double target_total = std::max(truth_total, pred_total);
         transport_.solve(source.points, source.mass, target.points, target.mass,
                          from_pred ? truth_box : pred_box, 2.0 * effective, method, interrupt);
-        const Instance<D>& solved = transport_.instance();
-        Plan& plan = transport_.plan();
 
         Parts parts;
         parts.by_simplex = transport_.by_simplex();
@@ -106,8 +102,8 @@ public:
         }
         const double left_costs = std::isinf(lam) ? 0.0 : lam;
         const auto moved = static_cast<double>(pairs_.size());
-        const double source_cost = left_costs * (units ? source_total - moved : sum(plan.source_left));
-        const double target_cost = left_costs * (units ? target_total - moved : sum(plan.target_left));
+        const double source_cost = left_costs * (units ? source_total - moved : sum(transport_.source_left()));
+        const double target_cost = left_costs * (units ? target_total - moved : sum(transport_.target_left()));
         parts.missed = from_pred ? target_cost : source_cost;
         parts.false_ = from_pred ? source_cost : target_cost;
 
@@ -119,12 +115,9 @@ public:
         const double sign = from_pred ? -1.0 : 1.0;
         double* const source_potential = from_pred ? pred_potential : truth_potential;
         double* const target_potential = from_pred ? truth_potential : pred_potential;
-        for (Index x = 0; x < source.points.n; ++x) {
-            source_potential[solved.original_source(x)] = sign * (solved.source.potential[x] - effective) + shift;
-        }
-        for (Index y = 0; y < target.points.n; ++y) {
-            target_potential[solved.original_target(y)] = sign * (solved.target.potential[y] - effective) + shift;
-        }
+        const auto f = [&](double potential) { return sign * (potential - effective) + shift; };
+        transport_.visit_source_potentials([&](Index x, double U) { source_potential[x] = f(U); });
+        transport_.visit_target_potentials([&](Index y, double p) { target_potential[y] = f(p); });
         parts.lower_bound = truth.integral(truth_potential) - pred.integral(pred_potential);
         return parts;
     }
@@ -150,18 +143,16 @@ private:
     };
 
     void list_pairs(bool from_pred) {
-        const Instance<D>& solved = transport_.instance();
-        pairs_.resize(transport_.plan().size());
+        pairs_.resize(transport_.most_pairs());
         Pair* pair = pairs_.data();
-        transport_.plan().visit([&](const Cell& cell) {
-            const Index source = solved.original_source(cell.source);
-            const Index target = solved.original_target(cell.target);
+        transport_.visit_pairs([&](Index source, Index target, double mass, double distance) {
             pair->truth = from_pred ? target : source;
             pair->pred = from_pred ? source : target;
-            pair->mass = cell.mass;
-            pair->distance = cell.distance;
+            pair->mass = mass;
+            pair->distance = distance;
             ++pair;
         });
+        pairs_.resize(pair - pairs_.data());
         const auto by_truth = [](const Pair& a, const Pair& b) {
             return a.truth != b.truth ? a.truth < b.truth : a.pred < b.pred;
         };

@@ -63,6 +63,11 @@ public:
     Index original_source(Index x) const { return has_trees_ ? source.tree.original(x) : x; }
     Index original_target(Index y) const { return has_trees_ ? target.tree.original(y) : y; }
 
+    // Whether a good part of the points of a side lie where another one does. Small problems don't ask.
+    bool many_coincide() const {
+        return has_trees_ && (kManyTwins * source.tree.twins() >= source.points.n || kManyTwins * target.tree.twins() >= target.points.n);
+    }
+
     double distance_between(Index x, Index y) const {
         return distance<D>(source.points[x], target.points[y], source.points.dims());
     }
@@ -131,6 +136,8 @@ private:
 
     // A row that is searched beyond its listed neighbours gets a list of leaves, while all lists hold at most this per point.
     static constexpr std::size_t kLeaves = 64;
+
+    static constexpr Index kManyTwins = 4;  // one in so many points
 
     struct StoredRow {
         std::size_t begin = 0;
