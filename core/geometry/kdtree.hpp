@@ -127,21 +127,23 @@ public:
     }
 
     // Calls visit(point, distance) at least for every point with distance >= horizon and distance + price < limit. `visit` may
-    // lower `limit`. Bounds met on the way are tightened.
+    // lower `limit`. Bounds met on the way are tightened. Returns how many nodes were met.
     template <class Price, class Visit>
-    void visit_cheap(const double* q, double horizon, const double& limit, const Price& price, const Visit& visit) {
-        visit_cheap(0, depth_, q, horizon, limit, price, visit);
+    std::size_t visit_cheap(const double* q, double horizon, const double& limit, const Price& price, const Visit& visit) {
+        return visit_cheap(0, depth_, q, horizon, limit, price, visit);
     }
 
     // The same for the points of the leaves in `list` alone, which `near_leaves` made for q.
     template <class Price, class Visit>
-    void visit_cheap(const LeafAt* list, const LeafAt* list_end, const double* q, double horizon, const double& limit,
-                     const Price& price, const Visit& visit) {
+    std::size_t visit_cheap(const LeafAt* list, const LeafAt* list_end, const double* q, double horizon, const double& limit,
+                            const Price& price, const Visit& visit) {
+        const LeafAt* const begin = list;
         for (; list != list_end && list->distance < limit; ++list) {
             const std::size_t node = node_of(list->leaf);
             const double room = limit - low_[node];
             if (room > horizon && list->distance <= room) visit_leaf(node, q, horizon, limit, price, visit);
         }
+        return static_cast<std::size_t>(list - begin);
     }
 
 private:
@@ -312,12 +314,13 @@ private:
     }
 
     template <class Price, class Visit>
-    void visit_cheap(std::size_t node, int depth, const double* q, double horizon, const double& limit, const Price& price,
-                     const Visit& visit) {
+    std::size_t visit_cheap(std::size_t node, int depth, const double* q, double horizon, const double& limit, const Price& price,
+                            const Visit& visit) {
         if (depth == 0) {
             visit_leaf(node, q, horizon, limit, price, visit);
-            return;
+            return 1;
         }
+        std::size_t met = 1;
         const double left = squared_distance_to_box(2 * node + 1, q);
         const double right = squared_distance_to_box(2 * node + 2, q);
         for (int turn = 0; turn < 2; ++turn) {
@@ -325,9 +328,10 @@ private:
             const std::size_t child = go_left ? 2 * node + 1 : 2 * node + 2;
             const double room = limit - low_[child];
             if (!(room > horizon) || !((go_left ? left : right) <= room * room)) continue;
-            visit_cheap(child, depth - 1, q, horizon, limit, price, visit);
+            met += visit_cheap(child, depth - 1, q, horizon, limit, price, visit);
         }
         low_[node] = std::min(low_[2 * node + 1], low_[2 * node + 2]);
+        return met;
     }
 
     int dim_ = D;

@@ -47,7 +47,8 @@ public:
     }
     double price(Index i) const { return price_[i]; }
 
-    // Calls visit(point, distance) at least for every point with distance + price < limit; `visit` may lower the limit.
+    // Calls visit(point, distance) at least for every point with distance + price < limit, but for rounding error; `visit` may lower the
+    // limit.
     template <class Visit>
     void visit_cheap(const double* q, const double& limit, const Visit& visit) const {
         if (bound(0, q, limit) < limit) walk(0, depth_, q, limit, visit);
@@ -56,7 +57,7 @@ public:
 private:
     static constexpr Index kLeaf = 32;
     static constexpr int kSweeps = 4;             // of the least-squares fit; any slope is valid
-    static constexpr double kRounding = 1e-14;  // relative: more than the rounding error of a bound
+    static constexpr double kRounding = 1e-15;  // relative: the rounding error of a bound; what is cheaper by less is a tie
 
     int dims() const { return points_.dims(); }
     // A node's entry in planes_: the centre and the half-widths of its box, the slope, the rest, and the lowest price.
@@ -152,13 +153,13 @@ private:
         double least = length + slope[n];
         for (int k = 0; k < n; ++k) least -= std::abs((c[k] - q[k]) * per_length + slope[k]) * half[k];
         const double rounding = kRounding * (length + largest_);
-        if (least - rounding >= limit) return least - rounding;
+        if (least + rounding >= limit) return limit;
         double outside = 0.0;
         for (int k = 0; k < n; ++k) {
             const double beyond = std::max(std::abs(c[k] - q[k]) - half[k], 0.0);
             outside += beyond * beyond;
         }
-        return std::max(least, std::sqrt(outside) + slope[n + 1]) - rounding;
+        return std::max(least, std::sqrt(outside) + slope[n + 1]) + rounding;
     }
 
     template <class Visit>

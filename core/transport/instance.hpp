@@ -94,16 +94,17 @@ public:
         return {begin, begin + stored.count, stored.horizon};
     }
 
-    // Calls visit(y, distance) at least for every target with distance + price < limit; `visit` may lower the limit.
+    // Calls visit(y, distance) at least for every target with distance + price < limit; `visit` may lower the limit. Returns how much it
+    // took to find them, beyond the visits themselves.
     template <class Visit>
-    void visit_cheap(Index x, const double& limit, const Visit& visit) {
+    std::size_t visit_cheap(Index x, const double& limit, const Visit& visit) {
         interrupt_->tick();
         const Row list = row(x);
         for (const Neighbour* entry = list.begin; entry != list.end; ++entry) {
-            if (!(entry->distance < limit)) return;  // prices are never negative
+            if (!(entry->distance < limit)) return 0;  // prices are never negative
             visit(entry->point, entry->distance);
         }
-        if (list.horizon < reach && list.horizon < limit) visit_beyond(x, list.horizon, limit, visit);
+        return list.horizon < reach && list.horizon < limit ? visit_beyond(x, list.horizon, limit, visit) : 0;
     }
 
     // Makes the potentials feasible from the distances themselves, whatever a solver left: U(x) = min(reach, min of d + p).
@@ -204,7 +205,7 @@ private:
 
     // The part of visit_cheap that its neighbours' list does not cover.
     template <class Visit>
-    void visit_beyond(Index x, double horizon, const double& limit, const Visit& visit) {
+    std::size_t visit_beyond(Index x, double horizon, const double& limit, const Visit& visit) {
         const auto price = [this](Index y) { return target.potential[y]; };
         const double* q = source.points[x];
         StoredRow& stored = rows_[x];
@@ -216,10 +217,9 @@ private:
         }
         if (stored.leaves_count > 0) {
             const LeafAt* begin = leaves_.data() + stored.leaves_begin;
-            target.tree.visit_cheap(begin, begin + stored.leaves_count, q, horizon, limit, price, visit);
-        } else {
-            target.tree.visit_cheap(q, horizon, limit, price, visit);
+            return target.tree.visit_cheap(begin, begin + stored.leaves_count, q, horizon, limit, price, visit);
         }
+        return target.tree.visit_cheap(q, horizon, limit, price, visit);
     }
 
     // Kept out of line, so that looking up a listed row costs nothing.

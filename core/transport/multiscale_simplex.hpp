@@ -173,7 +173,7 @@ private:
         pool_.cost.clear();
         double tolerance = kTolerance * reach_;
         for (int round = 1;; ++round) {
-            const std::size_t added = add_cheapest_arcs(from, tolerance, interrupt);
+            const std::size_t added = add_cheapest_arcs(from, tolerance, round == 1, interrupt);
             const std::size_t most = kPivots * static_cast<std::size_t>(from.n) + 1;
             if (simplex_.optimise(pool_, tolerance, most, interrupt) == 0 && added == 0) return;
             if (round % kPatience == 0) tolerance *= 2.0;
@@ -189,8 +189,9 @@ private:
         return a.reduced != b.reduced ? a.reduced < b.reduced : a.target < b.target;
     }
 
-    // Adds to the pool the cheapest arcs of each source that would lower the cost, and drops its dearest. Returns how many would.
-    std::size_t add_cheapest_arcs(Points<D> from, double tolerance, Interrupt& interrupt) {
+    // Adds to the pool the cheapest arcs of each source that would lower the cost, and drops its dearest. Returns how many would. The first
+    // arcs may be any: some that are not cheap yet will be.
+    std::size_t add_cheapest_arcs(Points<D> from, double tolerance, bool any, Interrupt& interrupt) {
         tree_.set_prices([this](Index y) { return simplex_.target_potential(y); });
         std::swap(pool_, last_pool_);
         pool_.begin.assign(1, 0);
@@ -200,9 +201,11 @@ private:
         for (Index x = 0; x < from.n; ++x) {
             interrupt.tick();
             const double potential = simplex_.source_potential(x);
-            list_cheapest(from[x], potential - tolerance);
-            added += candidates_.size();
-            for (Candidate& candidate : candidates_) candidate.reduced -= potential;
+            list_cheapest(from[x], any ? reach_ : potential - tolerance);
+            for (Candidate& candidate : candidates_) {
+                candidate.reduced -= potential;
+                added += candidate.reduced < -tolerance ? 1 : 0;
+            }
             for (std::size_t k = last_pool_.begin[x]; k < last_pool_.begin[x + 1]; ++k) {
                 const double sum = last_pool_.cost[k] + tree_.price(last_pool_.target[k]);
                 candidates_.push_back({sum - potential, last_pool_.cost[k], last_pool_.target[k]});

@@ -72,8 +72,8 @@ public:
         std::size_t count = 0;
         for (; count < most; ++count) {
             interrupt.tick();
-            // Looking for a better arc may take as long as a pivot does.
-            const std::size_t block = std::max<std::size_t>(kSmallestBlock, pivots_ == 0 ? 0 : work_ / pivots_);
+            // Where a pivot moves much, a better arc is worth a longer look.
+            const std::size_t block = std::max(kSmallestBlock, pivots_ == 0 ? 0 : work_ / (kWorkPerLook * pivots_));
             const Arc entering = best_arc(pool, tolerance, block);
             if (entering.tail == kNone) break;
             pivot(entering);
@@ -87,6 +87,7 @@ public:
 
 private:
     static constexpr std::size_t kSmallestBlock = 64;
+    static constexpr std::size_t kWorkPerLook = 8;  // nodes that a pivot touches for each arc that is looked at before
 
     struct Arc {
         Index tail;

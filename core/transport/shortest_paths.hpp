@@ -128,7 +128,7 @@ private:
         const double* const price = instance_->target.potential.data();
         const double* const left = plan_->target_left.data();
         double* const target_dist = target_dist_.data();
-        instance_->visit_cheap(x, limit, [&, price, left, target_dist](Index y, double d) {
+        looked_at_ += instance_->visit_cheap(x, limit, [&, price, left, target_dist](Index y, double d) {
             ++looked_at_;
             const double key = dist + std::max(0.0, d + price[y] - level);
             if (!(key < end.dist) || !(key < target_dist[y])) return;

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <vector>
 
 #include "geometry/box.hpp"
 #include "geometry/points.hpp"
@@ -79,12 +82,13 @@ public:
 
 private:
     static constexpr double kLooks = 8.0;
+    static constexpr double kMostLooks = 400.0;   // for a point, where that is less than kLooks N^0.5
     static constexpr double kFreeLooks = 2000.0;  // looks that are cheaper than a start of the simplex
 
     double allowed_looks(Method method) const {
         if (method == Method::shortest_paths) return std::numeric_limits<double>::infinity();
         const double points = instance_.source.points.n + static_cast<double>(instance_.target.points.n);
-        return kFreeLooks + kLooks * points * std::sqrt(points);
+        return kFreeLooks + points * std::min(kMostLooks, kLooks * std::sqrt(points));
     }
 
     // Mass moved between two places is taken from the rows at one, one after the other, and handed to those at the other.
