@@ -174,11 +174,12 @@ private:
 
 template <int D>
 Curve follow(const Cloud& truth, const Cloud& pred, int dim, double lam_max, int threads, const std::function<bool()>& should_stop) {
-    const Ordered ordered_truth(truth, dim);
-    const Ordered ordered_pred(pred, dim);
-    const std::vector<Frame> frames = list_frames(ordered_truth, ordered_pred);
+    Team team(threads, should_stop);
+    const Ordered ordered_truth(truth, dim, team);
+    const Ordered ordered_pred(pred, dim, team);
+    const std::vector<Frame> frames = list_frames(ordered_truth, ordered_pred, team);
     std::vector<Curve> curves((frames.size() + kFramesAtATime - 1) / kFramesAtATime);
-    parallel_for(curves.size(), threads, should_stop, [&](std::size_t run, int, Interrupt& interrupt) {
+    team.run(curves.size(), [&](std::size_t run, int, Interrupt& interrupt) {
         Follower<D> follower(dim, lam_max);
         const std::size_t end = std::min(frames.size(), (run + 1) * kFramesAtATime);
         for (std::size_t k = run * kFramesAtATime; k < end; ++k) {

@@ -275,9 +275,10 @@ private:
 
 template <int D>
 Matches match(const Cloud& truth, const Cloud& pred, Gate gate, MatchRule rule, int threads, const std::function<bool()>& should_stop) {
-    const Ordered ordered_truth(truth, D);
-    const Ordered ordered_pred(pred, D);
-    const std::vector<Frame> frames = list_frames(ordered_truth, ordered_pred);
+    Team team(threads, should_stop);
+    const Ordered ordered_truth(truth, D, team);
+    const Ordered ordered_pred(pred, D, team);
+    const std::vector<Frame> frames = list_frames(ordered_truth, ordered_pred, team);
     // Each frame gets room for the most pairs it can have; the gaps are closed afterwards.
     std::vector<std::size_t> place(frames.size() + 1, 0);
     for (std::size_t k = 0; k < frames.size(); ++k) {
@@ -288,7 +289,7 @@ Matches match(const Cloud& truth, const Cloud& pred, Gate gate, MatchRule rule, 
     matches.truth.resize(place.back());
     matches.pred.resize(place.back());
     matches.distance.resize(place.back());
-    parallel_for((frames.size() + kFramesAtATime - 1) / kFramesAtATime, threads, should_stop, [&](std::size_t run, int, Interrupt& interrupt) {
+    team.run((frames.size() + kFramesAtATime - 1) / kFramesAtATime, [&](std::size_t run, int, Interrupt& interrupt) {
         FrameMatcher<D> matcher(gate, rule);
         const std::size_t end = std::min(frames.size(), (run + 1) * kFramesAtATime);
         for (std::size_t k = run * kFramesAtATime; k < end; ++k) {

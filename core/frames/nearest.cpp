@@ -75,8 +75,7 @@ private:
 template <int D>
 class InSpace {
 public:
-    InSpace(Points<D> truth, Points<D> pred, int threads, const std::function<bool()>& should_stop)
-        : sides_{truth, pred}, threads_(threads), should_stop_(should_stop) {}
+    InSpace(Points<D> truth, Points<D> pred, Team& team) : sides_{truth, pred}, team_(team) {}
 
     Squares squares() {
         lattice_ = lattice();
@@ -116,14 +115,14 @@ private:
 
     template <class Body>
     void on_each_side(const Body& body) const {
-        parallel_for(2, std::min(threads_, 2), should_stop_, body);
+        team_.run(2, body);
     }
 
     // Searches the cells around each point; points whose nearest may lie further away are recorded as undecided.
     void ask_cells() {
         const std::size_t runs = (lattice_.rows() + kRowsAtATime - 1) / kRowsAtATime;
         std::vector<TaskResult> results(2 * runs);
-        parallel_for(results.size(), threads_, should_stop_, [&](std::size_t task, int, Interrupt&) {
+        team_.run(results.size(), [&](std::size_t task, int, Interrupt&) {
             const int side = task < runs ? 0 : 1;
             RowOfCells row;
             const std::size_t first = (task % runs) * kRowsAtATime;
@@ -272,7 +271,7 @@ private:
         });
         const auto runs = [&](int side) { return (undecided_[side].size() + kQueriesAtATime - 1) / kQueriesAtATime; };
         std::vector<double> results(runs(0) + runs(1));
-        parallel_for(results.size(), threads_, should_stop_, [&](std::size_t run, int, Interrupt&) {
+        team_.run(results.size(), [&](std::size_t run, int, Interrupt&) {
             const int side = run < runs(0) ? 0 : 1;
             const std::size_t begin = (side == 0 ? run : run - runs(0)) * kQueriesAtATime;
             const std::size_t end = std::min(begin + kQueriesAtATime, undecided_[side].size());
@@ -284,8 +283,7 @@ private:
     }
 
     Points<D> sides_[2];
-    int threads_;
-    const std::function<bool()> should_stop_;
+    Team& team_;
     Lattice<D> lattice_;
     CellPoints<D> cells_[2];
     CompensatedSum sums_[2];
@@ -294,9 +292,10 @@ private:
 
 template <int D>
 Nearest search(const Cloud& truth, const Cloud& pred, int threads, const std::function<bool()>& should_stop) {
-    const Ordered ordered_truth(truth, D);
-    const Ordered ordered_pred(pred, D);
-    const std::vector<Frame> frames = list_frames(ordered_truth, ordered_pred);
+    Team team(threads, should_stop);
+    const Ordered ordered_truth(truth, D, team);
+    const Ordered ordered_pred(pred, D, team);
+    const std::vector<Frame> frames = list_frames(ordered_truth, ordered_pred, team);
     Nearest nearest;
     nearest.frame.resize(frames.size());
     nearest.truth_count.resize(frames.size());
@@ -313,7 +312,7 @@ Nearest search(const Cloud& truth, const Cloud& pred, int threads, const std::fu
         nearest.truth[k] = sums.truth;
         nearest.pred[k] = sums.pred;
     };
-    parallel_for((frames.size() + kFramesAtATime - 1) / kFramesAtATime, threads, should_stop, [&](std::size_t run, int, Interrupt&) {
+    team.run((frames.size() + kFramesAtATime - 1) / kFramesAtATime, [&](std::size_t run, int, Interrupt&) {
         EveryPair<D> every_pair;
         const std::size_t end = std::min(frames.size(), (run + 1) * kFramesAtATime);
         each_frame(run * kFramesAtATime, end, [&](std::size_t k, Points<D> here, Points<D> there) {
@@ -326,13 +325,14 @@ Nearest search(const Cloud& truth, const Cloud& pred, int threads, const std::fu
             } else if (pairs <= kPairsWorthCells) {
                 note(k, every_pair.squares(here, there));
             } else if (pairs <= kPairsWorthThreads) {
-                note(k, InSpace<D>(here, there, 1, {}).squares());
+                Team alone(1);
+                note(k, InSpace<D>(here, there, alone).squares());
             }
         });
     });
     each_frame(0, frames.size(), [&](std::size_t k, Points<D> here, Points<D> there) {
         const std::size_t pairs = static_cast<std::size_t>(here.n) * static_cast<std::size_t>(there.n);
-        if (pairs > kPairsWorthThreads) note(k, InSpace<D>(here, there, threads, should_stop).squares());
+        if (pairs > kPairsWorthThreads) note(k, InSpace<D>(here, there, team).squares());
     });
     return nearest;
 }

@@ -72,12 +72,13 @@ private:
 
 template <int D>
 Neighbours search(const Cloud& points, const Cloud& others, double reach, bool apart, int threads, const std::function<bool()>& should_stop) {
-    const Ordered ordered(points, D);
-    const Ordered ordered_others(others, D);
-    const std::vector<Frame> frames = list_frames(ordered, ordered_others);
+    Team team(threads, should_stop);
+    const Ordered ordered(points, D, team);
+    const Ordered ordered_others(others, D, team);
+    const std::vector<Frame> frames = list_frames(ordered, ordered_others, team);
     const auto size = static_cast<std::size_t>(points.n);
     Neighbours found{Column<double>(size), Column<std::int64_t>(size)};
-    parallel_for((frames.size() + kFramesAtATime - 1) / kFramesAtATime, threads, should_stop, [&](std::size_t run, int, Interrupt& interrupt) {
+    team.run((frames.size() + kFramesAtATime - 1) / kFramesAtATime, [&](std::size_t run, int, Interrupt& interrupt) {
         const std::size_t end = std::min(frames.size(), (run + 1) * kFramesAtATime);
         for (std::size_t f = run * kFramesAtATime; f < end; ++f) {
             const Frame& frame = frames[f];

@@ -1,13 +1,16 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "geometry/points.hpp"
 #include "support/column.hpp"
+#include "support/parallel.hpp"
 
 namespace flatmetric {
 
@@ -34,45 +37,30 @@ struct Frame {
     Index pred_end = 0;
 };
 
-// Whether frame numbers never decrease. Compares many at a time, without a branch in between.
-inline bool in_order(const std::int64_t* frame, Index n) {
-    constexpr Index kTogether = 512;
-    for (Index begin = 0; begin + 1 < n; begin += kTogether) {
-        const Index end = std::min(begin + kTogether, n - 1);
-        std::int64_t falls = 0;
-        for (Index i = begin; i < end; ++i) falls |= frame[i + 1] < frame[i] ? 1 : 0;
-        if (falls != 0) return false;
-    }
-    return true;
-}
-
 // A cloud with its rows in frame order. Rows that are already in order are not copied.
-struct Ordered {
-    std::vector<Index> row;  // empty: already in order
-    std::vector<double> coords_store;
-    std::vector<double> mass_store;
+class Ordered {
+public:
     Cloud cloud;
 
-    Ordered(const Cloud& in, int dim) : cloud(in) {
-        if (in.frame == nullptr || in_order(in.frame, in.n)) return;
-        row.resize(in.n);
-        std::iota(row.begin(), row.end(), 0);
-        std::stable_sort(row.begin(), row.end(), [&](Index a, Index b) { return in.frame[a] < in.frame[b]; });
-        coords_store.resize(static_cast<std::size_t>(in.n) * dim);
-        for (Index i = 0; i < in.n; ++i) {
-            std::copy_n(in.coords + static_cast<std::size_t>(row[i]) * dim, dim,
-                        coords_store.data() + static_cast<std::size_t>(i) * dim);
-        }
-        cloud.coords = coords_store.data();
-        if (in.mass != nullptr) {
-            mass_store.resize(in.n);
-            for (Index i = 0; i < in.n; ++i) mass_store[i] = in.mass[row[i]];
-            cloud.mass = mass_store.data();
-        }
+    Ordered(const Cloud& in, int dim, Team& team) : cloud(in) {
+        if (in.frame == nullptr || in_order(in.frame, in.n, team)) return;
+        row_.resize(in.n);
+        std::iota(row_.begin(), row_.end(), 0);
+        stable_sort(row_, team, [&](Index a, Index b) { return in.frame[a] < in.frame[b]; });
+        coords_.resize(static_cast<std::size_t>(in.n) * dim);
+        mass_.resize(in.mass == nullptr ? 0 : in.n);
+        over_ranges(row_.size(), team, [&](std::size_t begin, std::size_t end) {
+            for (std::size_t i = begin; i < end; ++i) {
+                std::copy_n(in.coords + static_cast<std::size_t>(row_[i]) * dim, dim, coords_.data() + i * dim);
+                if (in.mass != nullptr) mass_[i] = in.mass[row_[i]];
+            }
+        });
+        cloud.coords = coords_.data();
+        if (in.mass != nullptr) cloud.mass = mass_.data();
     }
 
-    std::int64_t frame(Index i) const { return row.empty() ? cloud.frame[i] : cloud.frame[row[i]]; }
-    Index original(Index i) const { return row.empty() ? i : row[i]; }
+    std::int64_t frame(Index i) const { return row_.empty() ? cloud.frame[i] : cloud.frame[row_[i]]; }
+    Index original(Index i) const { return row_.empty() ? i : row_[i]; }
 
     // The end of the rows that have the frame of row `begin`, by an exponential and then a binary search.
     Index end_of_frame(Index begin) const {
@@ -88,35 +76,87 @@ struct Ordered {
         return last + 1;
     }
 
-    void restore_order(Column<double>& values) const {
-        if (row.empty()) return;
-        const Column<double> in_frame_order = values;
-        for (std::size_t i = 0; i < row.size(); ++i) values[row[i]] = in_frame_order[i];
+    // The first row of a frame, or of the next one that there is.
+    Index begin_of_frame(std::int64_t number) const {
+        Index begin = 0;
+        for (Index count = cloud.n; count > 0;) {
+            const Index half = count / 2;
+            if (frame(begin + half) < number) {
+                begin += half + 1;
+                count -= half + 1;
+            } else {
+                count = half;
+            }
+        }
+        return begin;
     }
+
+    void restore_order(Column<double>& values, Team& team) const {
+        if (row_.empty()) return;
+        const Column<double> in_frame_order = values;
+        over_ranges(row_.size(), team, [&](std::size_t begin, std::size_t end) {
+            for (std::size_t i = begin; i < end; ++i) values[row_[i]] = in_frame_order[i];
+        });
+    }
+
+private:
+    // Whether frame numbers never decrease. Compares many at a time, without a branch in between.
+    static bool in_order(const std::int64_t* frame, Index n, Team& team) {
+        std::atomic<bool> falls{false};
+        over_ranges(static_cast<std::size_t>(n), team, [&](std::size_t begin, std::size_t end) {
+            std::int64_t any = 0;
+            for (std::size_t i = std::max<std::size_t>(begin, 1); i < end; ++i) any |= frame[i] < frame[i - 1] ? 1 : 0;
+            if (any != 0) falls.store(true);
+        });
+        return !falls.load();
+    }
+
+    std::vector<Index> row_;  // empty: already in order
+    std::vector<double> coords_;
+    std::vector<double> mass_;
 };
 
-inline std::vector<Frame> list_frames(const Ordered& truth, const Ordered& pred) {
-    if (truth.cloud.frame == nullptr) return {{0, 0, truth.cloud.n, 0, pred.cloud.n}};
+// The frames of some rows of both sides.
+inline std::vector<Frame> list_frames(const Ordered& truth, const Ordered& pred, Frame range) {
     std::vector<Frame> frames;
-    Index i = 0;
-    Index j = 0;
-    while (i < truth.cloud.n || j < pred.cloud.n) {
+    Index i = range.truth_begin;
+    Index j = range.pred_begin;
+    while (i < range.truth_end || j < range.pred_end) {
         Frame frame;
-        if (i == truth.cloud.n) {
+        if (i == range.truth_end) {
             frame.number = pred.frame(j);
-        } else if (j == pred.cloud.n) {
+        } else if (j == range.pred_end) {
             frame.number = truth.frame(i);
         } else {
             frame.number = std::min(truth.frame(i), pred.frame(j));
         }
         frame.truth_begin = i;
-        if (i < truth.cloud.n && truth.frame(i) == frame.number) i = truth.end_of_frame(i);
+        if (i < range.truth_end && truth.frame(i) == frame.number) i = truth.end_of_frame(i);
         frame.truth_end = i;
         frame.pred_begin = j;
-        if (j < pred.cloud.n && pred.frame(j) == frame.number) j = pred.end_of_frame(j);
+        if (j < range.pred_end && pred.frame(j) == frame.number) j = pred.end_of_frame(j);
         frame.pred_end = j;
         frames.push_back(frame);
     }
+    return frames;
+}
+
+// All frames of both sides. The rows are cut where a frame of the truth begins, and the parts listed in parallel.
+inline std::vector<Frame> list_frames(const Ordered& truth, const Ordered& pred, Team& team) {
+    constexpr Index kRowsInPart = Index{1} << 16;
+    const Frame all{0, 0, truth.cloud.n, 0, pred.cloud.n};
+    if (truth.cloud.frame == nullptr) return {all};
+    std::vector<Frame> ranges{all};
+    for (Index at = kRowsInPart; at < truth.cloud.n; at += kRowsInPart) {
+        const std::int64_t number = truth.frame(at);
+        ranges.back().truth_end = truth.begin_of_frame(number);
+        ranges.back().pred_end = pred.begin_of_frame(number);
+        ranges.push_back({0, ranges.back().truth_end, truth.cloud.n, ranges.back().pred_end, pred.cloud.n});
+    }
+    std::vector<std::vector<Frame>> parts(ranges.size());
+    team.run(ranges.size(), [&](std::size_t k, int, Interrupt&) { parts[k] = list_frames(truth, pred, ranges[k]); });
+    std::vector<Frame> frames = std::move(parts[0]);
+    for (std::size_t k = 1; k < parts.size(); ++k) frames.insert(frames.end(), parts[k].begin(), parts[k].end());
     return frames;
 }
 

@@ -13,6 +13,7 @@
 namespace flatmetric {
 namespace {
 
+constexpr std::size_t kPointsWorthAThread = 4096;  // starting a thread costs about as much as solving these
 constexpr double kEqualMasses = 1e-12;  // relative: a bound on the rounding error of a sum of masses
 
 template <int D>
@@ -33,7 +34,7 @@ void require_equal_masses(const Cloud& truth, const Cloud& pred, int dim, const 
 template <int D>
 class FrameSolver {
 public:
-    FrameSolver(const Ordered& truth, const Ordered& pred, int dim, double lam, double divisor, Method method,
+    FrameSolver(const Ordered& truth, const Ordered& pred, int dim, double lam, double divisor, Method method, Team& team,
                 Solution& solution)
         : truth_(truth),
           pred_(pred),
@@ -41,6 +42,7 @@ public:
           lam_(lam),
           divisor_(divisor),
           method_(method),
+          team_(team),
           solution_(solution),
           runs_((solution.frames.size() + kRun - 1) / kRun) {
         solution_.parts.resize(solution_.frames.size());
@@ -48,21 +50,15 @@ public:
         solution_.pred_potential.resize(pred.cloud.n);
     }
 
-    void solve(int threads, const std::function<bool()>& should_stop) {
-        const std::size_t points = solution_.truth_potential.size() + solution_.pred_potential.size();
-        const std::size_t useful = std::min(runs_.size(), 1 + points / kPointsWorthAThread);
-        const int count = static_cast<int>(std::max<std::size_t>(1, std::min<std::size_t>(threads, useful)));
-        workers_ = std::vector<Worker>(count);
-        parallel_for(runs_.size(), count, should_stop,
-                     [&](std::size_t r, int worker, Interrupt& interrupt) { solve_run(r, worker, interrupt); });
+    void solve() {
+        workers_ = std::vector<Worker>(team_.size());
+        team_.run(runs_.size(), [&](std::size_t r, int worker, Interrupt& interrupt) { solve_run(r, worker, interrupt); });
         add_up();
-        gather_pairs(should_stop);
+        gather_pairs();
     }
 
 private:
     static constexpr std::size_t kRun = 4;                    // frames taken at a time
-    static constexpr std::size_t kPointsWorthAThread = 4096;  // starting a thread costs about as much as solving these
-    static constexpr std::size_t kPairsWorthAThread = 65536;  // and as much as moving these
 
     // The state of one thread: its solver, and the pairs of the runs of frames that it took, one run after the other.
     struct alignas(128) Worker {  // two threads never write to one cache line
@@ -126,12 +122,12 @@ private:
         };
         solution_.total = {total(&Parts::displaced), total(&Parts::missed), total(&Parts::false_), total(&Parts::lower_bound),
                            std::any_of(solution_.parts.begin(), solution_.parts.end(), [](const Parts& p) { return p.by_simplex; })};
-        truth_.restore_order(solution_.truth_potential);
-        pred_.restore_order(solution_.pred_potential);
+        truth_.restore_order(solution_.truth_potential, team_);
+        pred_.restore_order(solution_.pred_potential, team_);
     }
 
     // Puts the pairs into frame order, whichever worker solved them.
-    void gather_pairs(const std::function<bool()>& should_stop) {
+    void gather_pairs() {
         if (workers_.size() == 1) {
             solution_.pairs = std::move(workers_[0].pairs);
             return;
@@ -143,8 +139,7 @@ private:
         }
         const bool with_mass = std::any_of(workers_.begin(), workers_.end(), [](const Worker& w) { return !w.pairs.mass.empty(); });
         solution_.pairs.resize(count, with_mass);
-        const int threads = count > kPairsWorthAThread ? static_cast<int>(workers_.size()) : 1;
-        parallel_for(workers_.size(), threads, should_stop, [&](std::size_t worker, int, Interrupt&) {
+        team_.run(workers_.size(), [&](std::size_t worker, int, Interrupt&) {
             for (const Run& run : runs_) {
                 if (run.worker != static_cast<int>(worker)) continue;
                 move_column(run, &Pairs::truth);
@@ -167,6 +162,7 @@ private:
     double lam_;
     double divisor_;
     Method method_;
+    Team& team_;
     Solution& solution_;
     std::vector<Run> runs_;
     std::vector<Worker> workers_;
@@ -175,12 +171,14 @@ private:
 template <int D>
 Solution solve(const Cloud& truth, const Cloud& pred, int dim, double lam, double divisor, Method method, int threads,
                const std::function<bool()>& should_stop) {
-    const Ordered ordered_truth(truth, dim);
-    const Ordered ordered_pred(pred, dim);
+    const std::size_t points = static_cast<std::size_t>(truth.n) + static_cast<std::size_t>(pred.n);
+    Team team(static_cast<int>(std::min<std::size_t>(threads, 1 + points / kPointsWorthAThread)), should_stop);
+    const Ordered ordered_truth(truth, dim, team);
+    const Ordered ordered_pred(pred, dim, team);
     Solution solution;
-    solution.frames = list_frames(ordered_truth, ordered_pred);
+    solution.frames = list_frames(ordered_truth, ordered_pred, team);
     if (std::isinf(lam)) require_equal_masses<D>(ordered_truth.cloud, ordered_pred.cloud, dim, solution.frames);
-    FrameSolver<D>(ordered_truth, ordered_pred, dim, lam, divisor, method, solution).solve(threads, should_stop);
+    FrameSolver<D>(ordered_truth, ordered_pred, dim, lam, divisor, method, team, solution).solve();
     return solution;
 }
 

@@ -1,22 +1,15 @@
 #include "support/gather.hpp"
 
-#include <algorithm>
-
 #include "support/parallel.hpp"
 
 namespace flatmetric {
 namespace {
 
-constexpr std::size_t kRowsPerRange = std::size_t{1} << 16;
-
-// Calls body(begin, end) for ranges of rows; a short table is done on one thread.
+// Calls body(begin, end) for ranges of rows.
 template <class Body>
 void over_rows(std::size_t rows, int threads, const Body& body) {
-    const std::size_t ranges = (rows + kRowsPerRange - 1) / kRowsPerRange;
-    const int useful = static_cast<int>(std::min<std::size_t>(threads, std::max<std::size_t>(ranges, 1)));
-    parallel_for(ranges, useful, {}, [&](std::size_t k, int, Interrupt&) {
-        body(k * kRowsPerRange, std::min(rows, (k + 1) * kRowsPerRange));
-    });
+    Team team(threads);
+    over_ranges(rows, team, body);
 }
 
 }  // namespace
