@@ -7,7 +7,7 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fra
 FUZZ_SECONDS ?= 60
 FUZZ_FLAGS := -std=c++17 -O1 -g -ffp-contract=off -Wall -Wextra -Wpedantic -Werror $(SANITIZE) -Icore
 
-.PHONY: demo test prove browser plot bench lint types fuzz clean
+.PHONY: demo test prove browser plot bench scaling lint types fuzz clean
 
 demo: .venv/installed
 	@$(BIN)/flatmetric demo
@@ -36,6 +36,10 @@ plot:
 	cd src/flatmetric/pages/assets/plot && npm install --no-package-lock --silent && npm run --silent build
 
 # Every regime against its peers; about ten minutes on an otherwise idle machine. One alone: make bench ONLY=H
+# How the core scales with the number of threads; needs a compiler alone.
+scaling: build/scaling
+	build/scaling
+
 bench: .venv/installed-dev
 	$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY))
 
@@ -50,6 +54,10 @@ types: .venv/installed-dev
 fuzz: build/fuzz build/fuzz_text
 	build/fuzz $(FUZZ_SECONDS)
 	build/fuzz_text 10
+
+build/scaling: benchmarks/scaling.cpp $(BUILD_INPUTS)
+	@mkdir -p build
+	$(CXX) -std=c++17 -O3 -ffp-contract=off -Wall -Wextra -Icore benchmarks/scaling.cpp core/frames/solve.cpp -pthread -o $@
 
 build/fuzz_text: core/fuzz/text.cpp $(BUILD_INPUTS)
 	@mkdir -p build

@@ -1,6 +1,6 @@
 // How the core scales with threads: seconds for 1, 2, 4, ... threads on frames of the paper, on one pooled set and on filaments.
 //
-// Needs nothing but a compiler: `make scaling`. The data are those of benchmarks/problems.py in kind, not in bits.
+// Needs nothing but a compiler: `make scaling`, or scaling THREADS PART, where only what has PART in its name is run. The data are those of benchmarks/problems.py in kind, not in bits.
 
 #include <algorithm>
 #include <chrono>
@@ -141,9 +141,13 @@ void measure(const std::string& what, const Problem& problem, int runs, int most
 
 int main(int argc, char** argv) {
     const int most = argc > 1 ? std::atoi(argv[1]) : static_cast<int>(std::thread::hardware_concurrency());
+    const std::string part = argc > 2 ? argv[2] : "";
+    const auto run = [&](const std::string& what, int runs, const std::function<Problem()>& make) {
+        if (what.find(part) != std::string::npos) measure(what, make(), runs, most);
+    };
     std::printf("| what | threads | seconds | times faster |\n|---|---|---|---|\n");
-    measure("2000 frames of 100 points", paper_frames(2000), 25, most);
-    measure("20 000 frames of 100 points", paper_frames(20000), 7, most);
-    measure("pooled, 1M x 0.9M", pooled(1000000), 2, most);
-    measure("filaments, 0.1M x 0.08M", filaments(100000), 1, most);
+    run("2000 frames of 100 points", 25, [] { return paper_frames(2000); });
+    run("20 000 frames of 100 points", 7, [] { return paper_frames(20000); });
+    run("pooled, 1M x 0.9M", 2, [] { return pooled(1000000); });
+    run("filaments, 1M x 0.8M", 1, [] { return filaments(1000000); });
 }

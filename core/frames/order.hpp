@@ -11,6 +11,7 @@
 #include "geometry/points.hpp"
 #include "support/column.hpp"
 #include "support/parallel.hpp"
+#include "transport/measure.hpp"
 
 namespace flatmetric {
 
@@ -25,6 +26,10 @@ struct Cloud {
     template <int D>
     Points<D> points(int dim, Index begin, Index end) const {
         return {coords + static_cast<std::size_t>(begin) * dim, end - begin, dim};
+    }
+    template <int D>
+    Measure<D> measure(int dim, Index begin, Index end) const {
+        return {points<D>(dim, begin, end), mass == nullptr ? nullptr : mass + begin};
     }
 };
 
@@ -143,7 +148,7 @@ inline std::vector<Frame> list_frames(const Ordered& truth, const Ordered& pred,
 
 // All frames of both sides. The rows are cut where a frame of the truth begins, and the parts listed in parallel.
 inline std::vector<Frame> list_frames(const Ordered& truth, const Ordered& pred, Team& team) {
-    constexpr Index kRowsInPart = Index{1} << 16;
+    constexpr Index kRowsInPart = Index{1} << 17;
     const Frame all{0, 0, truth.cloud.n, 0, pred.cloud.n};
     if (truth.cloud.frame == nullptr) return {all};
     std::vector<Frame> ranges{all};

@@ -17,16 +17,10 @@ constexpr std::size_t kPointsWorthAThread = 4096;  // starting a thread costs ab
 constexpr double kEqualMasses = 1e-12;  // relative: a bound on the rounding error of a sum of masses
 
 template <int D>
-Measure<D> slice(const Cloud& cloud, int dim, Index begin, Index end) {
-    return {cloud.points<D>(dim, begin, end),
-            cloud.mass == nullptr ? nullptr : cloud.mass + begin};
-}
-
-template <int D>
 void require_equal_masses(const Cloud& truth, const Cloud& pred, int dim, const std::vector<Frame>& frames) {
     for (const Frame& frame : frames) {
-        const double a = slice<D>(truth, dim, frame.truth_begin, frame.truth_end).total();
-        const double b = slice<D>(pred, dim, frame.pred_begin, frame.pred_end).total();
+        const double a = truth.measure<D>(dim, frame.truth_begin, frame.truth_end).total();
+        const double b = pred.measure<D>(dim, frame.pred_begin, frame.pred_end).total();
         if (std::abs(a - b) > kEqualMasses * std::max(a, b)) throw UnequalMasses{frame.number, a, b};
     }
 }
@@ -95,8 +89,8 @@ private:
 
     void solve_frame(std::size_t k, Pairs& pairs, FlatMetric<D>& solver, Interrupt& interrupt) {
         const Frame& frame = solution_.frames[k];
-        const auto truth = slice<D>(truth_.cloud, dim_, frame.truth_begin, frame.truth_end);
-        const auto pred = slice<D>(pred_.cloud, dim_, frame.pred_begin, frame.pred_end);
+        const auto truth = truth_.cloud.measure<D>(dim_, frame.truth_begin, frame.truth_end);
+        const auto pred = pred_.cloud.measure<D>(dim_, frame.pred_begin, frame.pred_end);
         // Checked here, not in a pass of its own: the points are in this thread's cache now.
         const auto fits = [this](const Points<D>& points) {
             return all_within(points.data, static_cast<std::size_t>(points.n) * dim_, kLargest);

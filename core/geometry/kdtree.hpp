@@ -126,6 +126,15 @@ public:
         bound_prices(0, 0, size_, depth_, price);
     }
 
+    // Call where the price of one point has gone down.
+    void lower_bounds(Index point, double price) {
+        std::size_t node = node_of(leaf_with(point, 0));
+        for (; price < low_[node]; node = (node - 1) / 2) {
+            low_[node] = price;
+            if (node == 0) return;
+        }
+    }
+
     // Calls visit(point, distance) at least for every point with distance >= horizon and distance + price < limit. `visit` may
     // lower `limit`. Bounds met on the way are tightened. Returns how many nodes were met.
     template <class Price, class Visit>

@@ -11,25 +11,10 @@
 #include "support/column.hpp"
 #include "support/interrupt.hpp"
 #include "support/sums.hpp"
+#include "transport/measure.hpp"
 #include "transport/transport.hpp"
 
 namespace flatmetric {
-
-// One side of a problem: coordinates, and masses or null where every point has mass 1.
-template <int D>
-struct Measure {
-    Points<D> points;
-    const double* mass = nullptr;
-
-    double total() const {
-        if (mass == nullptr) return points.n;
-        return sum_of(points.n, [this](std::size_t i) { return mass[i]; });
-    }
-    double integral(const double* f) const {
-        if (mass == nullptr) return sum_of(points.n, [f](std::size_t i) { return f[i]; });
-        return sum_of(points.n, [this, f](std::size_t i) { return mass[i] * f[i]; });
-    }
-};
 
 // The pairs of a plan as columns, the way they leave the core. Where every point has mass 1 so has every pair, and the
 // masses are left out.

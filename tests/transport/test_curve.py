@@ -77,12 +77,41 @@ def test_threads_change_no_bit() -> None:
     assert np.array_equal(one.lam, two.lam) and np.array_equal(one.value, two.value)
 
 
-def test_a_large_frame_splits_into_groups() -> None:
+@pytest.mark.parametrize("field", [20_000, 2000, 300])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_large_frame(field: float, weighted: bool) -> None:
+    """From many groups out of each other's reach to one in which everything is connected."""
     rng = np.random.default_rng(4)
-    truth, pred = rng.uniform(0, 20_000, (600, 2)), rng.uniform(0, 20_000, (500, 2))
-    curve = fm.flat_curve(truth, pred, lam_max=150)
-    for lam in (10, 77, 150):
-        assert curve(lam) == pytest.approx(fm.flat_metric(truth, pred, lam=lam).value)
+    truth, pred = rng.uniform(0, field, (600, 2)), rng.uniform(0, field, (500, 2))
+    weights: dict[str, Any] = {}
+    if weighted:
+        weights = {"truth_weights": rng.lognormal(size=600), "pred_weights": rng.lognormal(size=500)}
+    curve = fm.flat_curve(truth, pred, lam_max=150, **weights)
+    for lam in (*np.geomspace(0.1, 150, 12), *rng.choice(curve.lam[1:], 10)):
+        assert curve(lam) == pytest.approx(fm.flat_metric(truth, pred, lam=lam, **weights).value, rel=1e-11)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+@pytest.mark.parametrize("weights", ["units", "wholes", "reals"])
+def test_ties_everywhere(dim: int, weights: str) -> None:
+    """On a lattice many ways are equally long, points coincide, and trees that touch fall apart at the same moment."""
+    rng = np.random.default_rng(dim)
+    for cells in (2, 4, 9):
+        truth, pred = (rng.integers(0, cells, (count, dim)).astype(float) for count in (90, 80))
+        masses: Any = {
+            "units": {},
+            "wholes": {"truth_weights": rng.integers(0, 4, 90), "pred_weights": rng.integers(0, 4, 80)},
+            "reals": {"truth_weights": rng.uniform(size=90), "pred_weights": rng.uniform(size=80)},
+        }[weights]
+        curve = fm.flat_curve(truth, pred, lam_max=5, **masses)
+        for lam in np.linspace(0.05, 5, 40):
+            assert curve(lam) == pytest.approx(
+                fm.flat_metric(truth, pred, lam=lam, **masses).value, rel=1e-11, abs=1e-12
+            )
+
+
+def test_a_short_distance_on_a_long_curve() -> None:
+    assert fm.flat_curve([[0.0]], [[1.0]], lam_max=1e13).lam.tolist() == [0.0, 0.5, 1e13]
 
 
 @pytest.mark.parametrize("lam_max", [0, -1, np.inf, np.nan])

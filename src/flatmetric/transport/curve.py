@@ -84,10 +84,9 @@ def flat_curve(
 ) -> FlatCurve:
     """The Flat Metric for every lam up to `lam_max` (nm), with all breakpoints; other arguments as in `flat_metric`.
 
-    The cost of a plan is a line in lam (what it moves, plus lam times what it leaves), and the Flat Metric is the
-    lowest of these lines. Where two of them meet, one more solve tells whether a third is lower. Groups of points
-    further apart than 2 lam_max are treated separately, so many small frames are cheap; one large connected set takes
-    about two solves for each breakpoint.
+    Mass is moved in the order of the length of its way, and each way that is taken is a breakpoint, at half its length:
+    one sweep gives them all, for about the price of two solves at lam_max. Ways of equal length may give breakpoints
+    that differ by rounding error.
 
     Examples
     --------
