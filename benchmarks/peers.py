@@ -49,6 +49,14 @@ def flatmetric(problem: Problem, threads: int = 1) -> Answer:
     return result.value * unit, clock.seconds
 
 
+def flatmetric_curve(problem: Problem) -> float:
+    """The seconds that the whole curve takes."""
+    clock = Clock()
+    with clock.running():
+        fm.flat_curve(problem.truth, problem.pred, lam_max=problem.lam, threads=1)
+    return clock.seconds
+
+
 def over_frames(solve: Callable[[Problem, Clock], float]) -> Callable[[list[Problem]], Answer]:
     """The sum over frames; a frame with an empty side costs lam a point and no time."""
 

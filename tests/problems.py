@@ -119,6 +119,42 @@ SHAPES: dict[str, Callable[[np.random.Generator, int, int], tuple[Array, Array]]
     shape.__name__: shape for shape in (uniform, displaced_copies, lattice, collinear, repeated, clustered, shifted)
 }
 
+
+def ring(rng: np.random.Generator, n: int, radius: float) -> Array:
+    angle = rng.uniform(0, 2 * np.pi, n)
+    return radius * np.stack([np.cos(angle), np.sin(angle)], axis=1) + rng.normal(0, 5, (n, 2))
+
+
+def spiral(rng: np.random.Generator, n: int, turn: float) -> Array:
+    along = 4 * np.pi * np.sqrt(rng.uniform(size=n))
+    return np.stack([50 * along * np.cos(along + turn), 50 * along * np.sin(along + turn)], axis=1)
+
+
+def on_lattice(rng: np.random.Generator, n: int, cells: int) -> Array:
+    return 10 * rng.integers(0, cells, (n, 2)).astype(np.float64)
+
+
+def unequal_clusters(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    centres = rng.uniform(0, 1000, (8, 2))
+    truth, pred = (centres[rng.choice(8, n, p=rng.dirichlet(np.ones(8)))] + rng.normal(0, 15, (n, 2)) for _ in range(2))
+    return truth, pred
+
+
+# Clouds between which mass travels far past others, each side of n points.
+FAR_SHAPES: dict[str, Callable[[np.random.Generator, int], tuple[Array, Array]]] = {
+    "squeezed": lambda rng, n: (rng.uniform(0, 1000, (n, 2)), rng.uniform(0, 1000, (n, 2)) * [0.7, 1]),
+    "shifted": lambda rng, n: (rng.uniform(0, 1000, (n, 2)), rng.uniform(0, 1000, (n, 2)) + np.array([333, 0])),
+    "far apart": lambda rng, n: (rng.uniform(0, 1000, (n, 2)), rng.uniform(0, 1000, (n, 2)) + np.array([3000, 0])),
+    "rings": lambda rng, n: (ring(rng, n, 300), ring(rng, n, 600)),
+    "spirals": lambda rng, n: (spiral(rng, n, 0), spiral(rng, n, 1)),
+    "clusters": unequal_clusters,
+    "line": lambda rng, n: (rng.uniform(0, 1000, (n, 1)), rng.uniform(0, 700, (n, 1))),
+    "cube": lambda rng, n: (rng.uniform(0, 1000, (n, 3)), rng.uniform(0, 1000, (n, 3)) * [0.7, 1, 1]),
+    "lattice": lambda rng, n: (on_lattice(rng, n, 30), on_lattice(rng, n, 20)),
+    "four dimensions": lambda rng, n: (rng.normal(size=(n, 4)), rng.normal(size=(n, 4)) + 1),
+}
+
+
 WEIGHTS = ("paper", "real", "with_zeros", "very_unequal", "small_integers")
 
 
