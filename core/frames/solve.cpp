@@ -73,7 +73,7 @@ private:
         if (!mine.solver) {
             mine.solver.emplace();
             // An even share of the most pairs that unit masses can have: growing step by step would touch twice the memory.
-            mine.pairs.truth.reserve(std::min(truth_.cloud.n, pred_.cloud.n) / workers_.size() + 1);
+            mine.pairs.truth.reserve(std::min(truth_.cloud.n, pred_.cloud.n) / std::min(workers_.size(), runs_.size()) + 1);
             mine.pairs.pred.reserve(mine.pairs.truth.capacity());
             mine.pairs.distance.reserve(mine.pairs.truth.capacity());
         }
@@ -122,8 +122,8 @@ private:
 
     // Puts the pairs into frame order, whichever worker solved them.
     void gather_pairs() {
-        if (workers_.size() == 1) {
-            solution_.pairs = std::move(workers_[0].pairs);
+        if (workers_.size() == 1 || runs_.size() == 1) {
+            solution_.pairs = std::move(workers_[0].pairs);  // one worker, or one job, which the first takes
             return;
         }
         std::size_t count = 0;

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "geometry/points.hpp"
@@ -17,12 +17,12 @@ namespace flatmetric {
 template <int D>
 class Halving {
 public:
-    void build(Points<D> points, Interrupt& interrupt) {
+    // Halves those of the points that are listed, in ascending order.
+    void build(Points<D> points, std::vector<Index> listed, Interrupt& interrupt) {
         points_ = points;
-        order_.resize(points.n);
-        std::iota(order_.begin(), order_.end(), 0);
-        axis_.assign(points.n, 0);
-        halve(0, points.n, interrupt);
+        order_ = std::move(listed);
+        axis_.assign(order_.size(), 0);
+        halve(0, size(), interrupt);
     }
 
     Index size() const { return static_cast<Index>(order_.size()); }

@@ -61,7 +61,7 @@ public:
             }
         };
         if (count > 1 && wanted_ > 1) {
-            call(work);
+            call(work, count);
             work(0);
             wait(stop);
         } else {
@@ -74,7 +74,8 @@ public:
     }
 
 private:
-    void call(const std::function<void(int)>& work) {
+    // Starts no more threads than the job has parts.
+    void call(const std::function<void(int)>& work, std::size_t parts) {
         {
             const std::lock_guard<std::mutex> lock(mutex_);
             job_ = work;
@@ -82,7 +83,8 @@ private:
             running_ = static_cast<int>(others_.size());
         }
         called_.notify_all();
-        while (static_cast<int>(others_.size()) + 1 < wanted_) {
+        const std::size_t useful = std::min(parts, static_cast<std::size_t>(wanted_));
+        while (others_.size() + 1 < useful) {
             const int worker = static_cast<int>(others_.size()) + 1;
             try {
                 const std::lock_guard<std::mutex> lock(mutex_);

@@ -118,7 +118,6 @@ public:
     template <class Search>
     void tighten_potentials(const Search& search) {
         for (Index x = 0; x < source.points.n; ++x) {
-            interrupt_->tick();
             double least = reach;
             search(x, least, [&](Index y, double d) {
                 if (target.mass[y] > 0.0) least = std::min(least, d + target.potential[y]);

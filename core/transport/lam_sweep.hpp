@@ -160,30 +160,32 @@ private:
 
     // The first target that a rising source meets.
     void await_target(Index x) {
-        double least = most_ + source_[x].potential;
-        Index first = kNone;
-        targets_.tree.visit_cheap(sources_.tree.points()[x], 0.0, least, [this](Index y) { return target_price(y); }, [&](Index y, double d) {
-            const double sum = d + target_price(y);
-            if (sum < least || (sum == least && y < first)) {
-                least = sum;
-                first = y;
-            }
-        });
-        if (first != kNone) push(least - source_[x].potential, x, first, true);
+        const First first = first_below(most_ + source_[x].potential, targets_.tree, sources_.tree.points()[x],
+                                        [this](Index y) { return target_price(y); });
+        if (first.point != kNone) push(first.sum - source_[x].potential, x, first.point, true);
     }
 
     // The first source that a target meets while it stands still.
     void await_source(Index y) {
-        double least = most_ - target_[y].price;
-        Index first = kNone;
-        sources_.tree.visit_cheap(targets_.tree.points()[y], 0.0, least, [this](Index x) { return source_price(x); }, [&](Index x, double d) {
-            const double sum = d + source_price(x);
-            if (sum < least || (sum == least && x < first)) {
-                least = sum;
-                first = x;
-            }
+        const First first = first_below(most_ - target_[y].price, sources_.tree, targets_.tree.points()[y],
+                                        [this](Index x) { return source_price(x); });
+        if (first.point != kNone) push(first.sum + target_[y].price, first.point, y, false);
+    }
+
+    struct First {
+        Index point;
+        double sum;
+    };
+
+    // The point of the smallest distance + price below the limit; of equal ones the first.
+    template <class Price>
+    static First first_below(double limit, KdTree<D>& tree, const double* q, const Price& price) {
+        First first{kNone, limit};
+        tree.visit_cheap(q, 0.0, first.sum, price, [&](Index i, double d) {
+            const double sum = d + price(i);
+            if (sum < first.sum || (sum == first.sum && i < first.point)) first = {i, sum};
         });
-        if (first != kNone) push(least + target_[y].price, first, y, false);
+        return first;
     }
 
     void push(double time, Index x, Index y, bool of_source) {

@@ -43,6 +43,7 @@ public:
         }
         tree_.set_prices([&](Index y) { return instance.target.potential[targets_.point(y)]; });
         instance.tighten_potentials([this, &instance](Index x, const double& limit, const auto& visit) {
+            instance.interrupt().tick();
             tree_.visit_cheap(instance.source.points[x], limit, [&](Index y, double d) { visit(targets_.point(y), d); });
         });
     }
@@ -61,21 +62,17 @@ private:
     public:
         void load(Points<D> points, const std::vector<double>& mass, Interrupt& interrupt) {
             dim_ = points.dims();
-            rows_.clear();
+            std::vector<Index> with_mass;
             for (Index i = 0; i < points.n; ++i) {
-                if (mass[i] > 0.0) rows_.push_back(i);
+                if (mass[i] > 0.0) with_mass.push_back(i);
             }
-            const auto n = static_cast<Index>(rows_.size());
-            packed_.resize(rows_.size() * dim_);
-            for (Index i = 0; i < n; ++i) std::copy_n(points[rows_[i]], dim_, packed_.begin() + static_cast<std::ptrdiff_t>(i) * dim_);
-            halving_.build({packed_.data(), n, dim_}, interrupt);
-            ordered_.resize(packed_.size());
-            mass_.resize(rows_.size());
+            halving_.build(points, std::move(with_mass), interrupt);
+            const Index n = halving_.size();
+            ordered_.resize(static_cast<std::size_t>(n) * dim_);
+            mass_.resize(n);
             for (Index i = 0; i < n; ++i) {
-                const Index from = halving_.point(i);
-                std::copy_n(packed_.begin() + static_cast<std::ptrdiff_t>(from) * dim_, dim_,
-                            ordered_.begin() + static_cast<std::ptrdiff_t>(i) * dim_);
-                mass_[i] = mass[rows_[from]];
+                std::copy_n(points[point(i)], dim_, ordered_.begin() + static_cast<std::ptrdiff_t>(i) * dim_);
+                mass_[i] = mass[point(i)];
             }
             begin_.assign(1, 0);
             if (n > 0) begin_.push_back(n);
@@ -88,9 +85,9 @@ private:
         Points<D> cells() const { return {single() ? ordered_.data() : centre_.data(), count(), dim_}; }
         const std::vector<Exact>& mass() const { return cell_mass_; }
         // The number in the instance of a cell that is a single point.
-        Index point(Index cell) const { return rows_[halving_.point(cell)]; }
+        Index point(Index cell) const { return halving_.point(cell); }
 
-        // Halves all cells; first_half()[v] is then the first half of what was cell v, and along(v, at) its axis' coordinate of `at`.
+        // Halves all cells; first_half()[v] is then the first half of what was cell v, halved_axis(v) the axis across which it was halved.
         void halve() {
             std::swap(old_begin_, begin_);
             std::swap(old_centre_, centre_);
@@ -124,8 +121,6 @@ private:
 
         int dim_ = D;
         Halving<D> halving_;
-        std::vector<Index> rows_;
-        std::vector<double> packed_;
         std::vector<double> ordered_;
         std::vector<double> mass_;
         std::vector<Index> begin_;
