@@ -333,7 +333,9 @@ NB_MODULE(_core, m) {
     nb::enum_<Method>(m, "Method")
         .value("automatic", Method::automatic)
         .value("shortest_paths", Method::shortest_paths)
-        .value("simplex", Method::simplex);
+        .value("simplex", Method::simplex)
+        .value("paths_in_tiles", Method::paths_in_tiles)
+        .value("simplex_in_tiles", Method::simplex_in_tiles);
     m.def(
         "all_within",
         [](const Coords& numbers, double limit) { return all_within(numbers.data(), numbers.size(), limit); },

@@ -1,6 +1,7 @@
 #include "frames/solve.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <functional>
 #include <optional>
@@ -37,8 +38,7 @@ public:
           divisor_(divisor),
           method_(method),
           team_(team),
-          solution_(solution),
-          runs_((solution.frames.size() + kRun - 1) / kRun) {
+          solution_(solution) {
         solution_.parts.resize(solution_.frames.size());
         solution_.truth_potential.resize(truth.cloud.n);
         solution_.pred_potential.resize(pred.cloud.n);
@@ -46,13 +46,25 @@ public:
 
     void solve() {
         workers_ = std::vector<Worker>(team_.size());
-        team_.run(runs_.size(), [&](std::size_t r, int worker, Interrupt& interrupt) { solve_run(r, worker, interrupt); });
+        list_runs();
+        // The largest frames one after the other, each by the whole team; then the others, each by one thread.
+        for (Run& run : runs_) {
+            if (!run.together) continue;
+            Crew crew(team_);
+            solve_run(run, 0, crew);
+        }
+        team_.run(runs_.size(), [&](std::size_t r, int worker, Interrupt& interrupt) {
+            if (runs_[r].together) return;
+            Crew alone(interrupt);
+            solve_run(runs_[r], worker, alone);
+        });
         add_up();
         gather_pairs();
     }
 
 private:
-    static constexpr std::size_t kRun = 4;                    // frames taken at a time
+    static constexpr std::size_t kRun = 4;          // frames taken at a time
+    static constexpr Index kTogether = 1 << 15;  // points of a frame that is worth a team
 
     // The state of one thread: its solver, and the pairs of the runs of frames that it took, one run after the other.
     struct alignas(128) Worker {  // two threads never write to one cache line
@@ -62,13 +74,31 @@ private:
 
     // Where the pairs of a run of frames lie: in its worker's list, and in the solution.
     struct Run {
+        std::size_t first_frame = 0;
+        std::size_t last_frame = 0;  // the one behind the last
+        bool together = false;
         int worker = 0;
         std::size_t begin = 0;
         std::size_t count = 0;
         std::size_t place = 0;
     };
 
-    void solve_run(std::size_t r, int self, Interrupt& interrupt) {
+    // A frame with more points than a thread gets of all frames, in four turns, would keep the others waiting.
+    void list_runs() {
+        const double share = (static_cast<double>(truth_.cloud.n) + pred_.cloud.n) / (4.0 * team_.size());
+        const std::size_t frames = solution_.frames.size();
+        for (std::size_t k = 0; k < frames; ++k) {
+            const Frame& frame = solution_.frames[k];
+            const double points = static_cast<double>(frame.truth_end - frame.truth_begin) + (frame.pred_end - frame.pred_begin);
+            const bool together = team_.size() > 1 && points > kTogether && points > share;
+            if (together || runs_.empty() || runs_.back().together || k - runs_.back().first_frame == kRun) {
+                runs_.push_back({k, k, together});
+            }
+            runs_.back().last_frame = k + 1;
+        }
+    }
+
+    void solve_run(Run& run, int self, Crew& crew) {
         Worker& mine = workers_[self];
         if (!mine.solver) {
             mine.solver.emplace();
@@ -77,23 +107,23 @@ private:
             mine.pairs.pred.reserve(mine.pairs.truth.capacity());
             mine.pairs.distance.reserve(mine.pairs.truth.capacity());
         }
-        runs_[r].worker = self;
-        runs_[r].begin = mine.pairs.size();
-        const std::size_t end = std::min((r + 1) * kRun, solution_.frames.size());
-        for (std::size_t k = r * kRun; k < end; ++k) {
-            interrupt.tick();
-            solve_frame(k, mine.pairs, *mine.solver, interrupt);
-        }
-        runs_[r].count = mine.pairs.size() - runs_[r].begin;
+        run.worker = self;
+        run.begin = mine.pairs.size();
+        for (std::size_t k = run.first_frame; k < run.last_frame; ++k) solve_frame(k, mine.pairs, *mine.solver, crew);
+        run.count = mine.pairs.size() - run.begin;
     }
 
-    void solve_frame(std::size_t k, Pairs& pairs, FlatMetric<D>& solver, Interrupt& interrupt) {
+    void solve_frame(std::size_t k, Pairs& pairs, FlatMetric<D>& solver, Crew& crew) {
         const Frame& frame = solution_.frames[k];
         const auto truth = truth_.cloud.measure<D>(dim_, frame.truth_begin, frame.truth_end);
         const auto pred = pred_.cloud.measure<D>(dim_, frame.pred_begin, frame.pred_end);
         // Checked here, not in a pass of its own: the points are in this thread's cache now.
-        const auto fits = [this](const Points<D>& points) {
-            return all_within(points.data, static_cast<std::size_t>(points.n) * dim_, kLargest);
+        const auto fits = [&](const Points<D>& points) {
+            std::atomic<bool> fit{true};
+            over_ranges(static_cast<std::size_t>(points.n) * dim_, crew, [&](std::size_t begin, std::size_t end) {
+                if (!all_within(points.data + begin, end - begin, kLargest)) fit.store(false);
+            });
+            return fit.load();
         };
         if (!fits(truth.points) || !fits(pred.points)) throw BeyondLimit{};
         Parts& parts = solution_.parts[k];
@@ -102,7 +132,7 @@ private:
             truth, pred, lam_, method_, solution_.truth_potential.data() + frame.truth_begin,
             solution_.pred_potential.data() + frame.pred_begin,
             [&](Index i) { return truth_.original(frame.truth_begin + i); },
-            [&](Index j) { return pred_.original(frame.pred_begin + j); }, pairs, interrupt);
+            [&](Index j) { return pred_.original(frame.pred_begin + j); }, pairs, crew);
         if (divisor_ == 1.0) return;
         parts.displaced /= divisor_;
         parts.missed /= divisor_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "geometry/points.hpp"
+#include "support/parallel.hpp"
 #include "support/simd.hpp"
 
 namespace flatmetric {
@@ -50,6 +51,22 @@ struct Box {
         }
         store2(low.data(), lows[0]);
         store2(high.data(), highs[0]);
+    }
+
+    static Box around(Points<D> points, Crew& crew) {
+        const auto count = static_cast<std::size_t>(points.n);
+        if (count <= kRange) return around(points);
+        std::vector<Box> boxes((count + kRange - 1) / kRange);
+        crew.run(boxes.size(), [&](std::size_t k, int, Interrupt&) {
+            const auto begin = static_cast<Index>(k * kRange);
+            const auto size = static_cast<Index>(std::min(kRange, count - k * kRange));
+            boxes[k] = around({points[begin], size, points.dim});
+        });
+        for (const Box& box : boxes) {
+            boxes[0].include(box.low.data(), points.dims());
+            boxes[0].include(box.high.data(), points.dims());
+        }
+        return boxes[0];
     }
 
     static Box around(Points<D> points) {

@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "geometry/points.hpp"
+#include "support/column.hpp"
 #include "support/interrupt.hpp"
+#include "support/parallel.hpp"
 
 namespace flatmetric {
 
@@ -24,6 +28,12 @@ struct Neighbour {
     Index point;
 };
 
+// A node of a tree and all below it.
+struct Subtree {
+    std::size_t node;
+    int depth;
+};
+
 inline bool operator<(const Neighbour& a, const Neighbour& b) {
     return a.distance != b.distance ? a.distance < b.distance : a.point < b.point;
 }
@@ -35,37 +45,120 @@ template <int D>
 class KdTree {
 public:
     void build(Points<D> points, Interrupt& interrupt) {
+        Crew alone(interrupt);
+        build(points, kLeaf, alone);
+    }
+
+    // With about so many points in a leaf, at most. All prices are 0 at first.
+    void build(Points<D> points, Index leaf, Crew& crew) {
         dim_ = points.dims();
         size_ = points.n;
         depth_ = 0;
-        while ((size_ >> depth_) > kLeaf) ++depth_;
+        while ((size_ >> depth_) > leaf) ++depth_;
         const std::size_t nodes = (std::size_t{2} << depth_) - 1;
         boxes_.resize(nodes * 2 * dim_);
         low_.assign(nodes, 0.0);
         handles_.resize(size_);
-        for (Index i = 0; i < size_; ++i) handles_[i] = Handle(points[i], i);
+        over_ranges(size_, crew, [&](std::size_t begin, std::size_t end) {
+            for (auto i = static_cast<Index>(begin); i < static_cast<Index>(end); ++i) handles_[i] = Handle(points[i], i);
+        });
         leaf_begin_.resize((std::size_t{1} << depth_) + 1);
         leaf_begin_.back() = size_;
-        split(0, 0, size_, depth_, interrupt);
+        // Large nodes level by level, then the subtrees below them.
+        const int shared_levels = size_ > kSharedFrom ? std::min(depth_, kSharedLevels) : 0;
+        for (int level = 0; level < shared_levels; ++level) {
+            crew.run(std::size_t{1} << level, [&](std::size_t k, int, Interrupt& interrupt) {
+                const Subtree at = subtree(level, k);
+                const auto [begin, end] = range(at);
+                split(at.node, begin, end, at.depth, interrupt);
+            });
+        }
+        crew.run(std::size_t{1} << shared_levels, [&](std::size_t k, int, Interrupt& interrupt) {
+            const Subtree at = subtree(shared_levels, k);
+            const auto [begin, end] = range(at);
+            split_all(at.node, begin, end, at.depth, interrupt);
+        });
         coords_.resize(static_cast<std::size_t>(size_) * dim_);
         original_.resize(size_);
-        for (Index i = 0; i < size_; ++i) {
-            for (int k = 0; k < dims(); ++k) coords_[static_cast<std::size_t>(i) * dims() + k] = handles_[i][k];
-            original_[i] = handles_[i].id;
+        over_ranges(size_, crew, [&](std::size_t begin, std::size_t end) {
+            for (std::size_t i = begin; i < end; ++i) {
+                for (int k = 0; k < dims(); ++k) coords_[i * dims() + k] = handles_[i][k];
+                original_[i] = handles_[i].id;
+            }
+        });
+        if (size_ > kSharedFrom) Column<Handle>().swap(handles_);
+    }
+
+    int levels() const { return depth_; }
+    Subtree whole() const { return {0, depth_}; }
+    // The k-th node of a level, from 0.
+    Subtree subtree(int level, std::size_t k) const { return {(std::size_t{1} << level) - 1 + k, depth_ - level}; }
+
+    // The points of a subtree, from the first to below the second.
+    std::pair<Index, Index> range(Subtree at) const {
+        const int level = depth_ - at.depth;
+        const std::size_t k = at.node - ((std::size_t{1} << level) - 1);
+        Index begin = 0;
+        Index end = size_;
+        for (int up = level; up-- > 0;) {
+            const Index mid = begin + (end - begin) / 2;
+            if ((k >> up) & 1U) {
+                begin = mid;
+            } else {
+                end = mid;
+            }
         }
+        return {begin, end};
+    }
+
+    // No point outside a subtree is closer to q than `distance`, and none outside the larger subtree of `level` is as close.
+    struct Margin {
+        double distance;
+        int level;
+    };
+    Margin margin(Subtree at, const double* q) const {
+        double least = std::numeric_limits<double>::infinity();
+        int level = 0;
+        int above = depth_ - at.depth;
+        for (std::size_t node = at.node; node != 0; node = (node - 1) / 2) {
+            --above;
+            const double squared = squared_distance_to_box(node % 2 == 1 ? node + 1 : node - 1, q);
+            if (squared <= least) {
+                least = squared;
+                level = above;
+            }
+        }
+        return {std::sqrt(least), level};
+    }
+
+    // The node of a level, by its k, that q lies deepest in, and the margin there.
+    std::pair<std::size_t, double> home(int level, const double* q) const {
+        std::size_t node = 0;
+        double least = std::numeric_limits<double>::infinity();
+        for (int at = 0; at < level; ++at) {
+            const double left = squared_distance_to_box(2 * node + 1, q);
+            const double right = squared_distance_to_box(2 * node + 2, q);
+            node = left <= right ? 2 * node + 1 : 2 * node + 2;
+            least = std::min(least, std::max(left, right));
+        }
+        return {node - ((std::size_t{1} << level) - 1), std::sqrt(least)};
     }
 
     // How many points lie at the place of another one in their leaf.
-    Index twins() const {
-        Index count = 0;
+    Index twins(Crew& crew) const {
+        std::atomic<Index> count{0};
         const Points<D> all = points();
-        for (std::size_t leaf = 0; leaf + 1 < leaf_begin_.size(); ++leaf) {
-            for (Index i = leaf_begin_[leaf] + 1; i < leaf_begin_[leaf + 1]; ++i) {
-                Index j = leaf_begin_[leaf];
-                while (j < i && !std::equal(all[i], all[i] + dims(), all[j])) ++j;
-                count += j < i ? 1 : 0;
+        over_ranges(leaves(), crew, [&](std::size_t first_leaf, std::size_t last_leaf) {
+            Index here = 0;
+            for (std::size_t leaf = first_leaf; leaf < last_leaf; ++leaf) {
+                for (Index i = leaf_begin_[leaf] + 1; i < leaf_begin_[leaf + 1]; ++i) {
+                    Index j = leaf_begin_[leaf];
+                    while (j < i && !std::equal(all[i], all[i] + dims(), all[j])) ++j;
+                    here += j < i ? 1 : 0;
+                }
             }
-        }
+            count += here;
+        });
         return count;
     }
 
@@ -75,9 +168,14 @@ public:
     // Fills `found` with the points nearest to q among those closer than `reach`, in order of distance, about `wanted`
     // of them. Returns the horizon: every point closer than it is in `found`.
     double nearest(const double* q, double reach, std::size_t wanted, std::vector<Neighbour>& found) const {
+        return nearest(whole(), q, reach, wanted, found);
+    }
+
+    // The same among the points of a subtree.
+    double nearest(Subtree among, const double* q, double reach, std::size_t wanted, std::vector<Neighbour>& found) const {
         found.clear();
         double squared_radius = reach * reach;
-        collect(0, depth_, q, wanted, squared_radius, found);
+        collect(among.node, among.depth, q, wanted, squared_radius, found);
         return finish(reach, squared_radius, wanted, found);
     }
 
@@ -109,11 +207,15 @@ public:
     const double* leaf_low(Index leaf) const { return box(node_of(leaf)); }
     const double* leaf_high(Index leaf) const { return box(node_of(leaf)) + dims(); }
 
-    // Fills `found` with the leaves that may hold points closer than `reach` to the box from low to high, in order of distance.
+    Index leaf_begin(Index leaf) const { return leaf_begin_[leaf]; }
+    Index leaves() const { return static_cast<Index>(leaf_begin_.size()) - 1; }
+
+    // Fills `found` with the leaves of a subtree that may hold points closer than `reach` to the box from low to high, in order of distance.
     // False, with some of them, if there are more than `most`.
-    bool near_leaves(const double* low, const double* high, double reach, std::size_t most, std::vector<LeafAt>& found) const {
+    bool near_leaves(Subtree among, const double* low, const double* high, double reach, std::size_t most,
+                     std::vector<LeafAt>& found) const {
         found.clear();
-        collect_leaves(0, depth_, low, high, reach * reach, most, found);
+        collect_leaves(among.node, among.depth, low, high, reach * reach, most, found);
         std::sort(found.begin(), found.end(), [](const LeafAt& a, const LeafAt& b) {
             return a.distance != b.distance ? a.distance < b.distance : a.leaf < b.leaf;
         });
@@ -123,7 +225,25 @@ public:
     // Sets the bounds from `price`, which may afterwards only grow until the next call.
     template <class Price>
     void bound_prices(const Price& price) {
-        bound_prices(0, 0, size_, depth_, price);
+        bound_prices(whole(), price);
+    }
+
+    // The same for the nodes of a subtree alone: prices outside, and those that nodes above it know, must not have gone down.
+    template <class Price>
+    void bound_prices(Subtree of, const Price& price) {
+        const auto [begin, end] = range(of);
+        bound_prices(of.node, begin, end, of.depth, price);
+    }
+
+    // Sets all bounds, shared by a crew.
+    template <class Price>
+    void bound_prices(const Price& price, Crew& crew) {
+        const int shared_levels = size_ > kSharedFrom ? std::min(depth_, kSharedLevels) : 0;
+        crew.run(std::size_t{1} << shared_levels,
+                 [&](std::size_t k, int, Interrupt&) { bound_prices(subtree(shared_levels, k), price); });
+        for (std::size_t node = (std::size_t{1} << shared_levels) - 1; node-- > 0;) {
+            low_[node] = std::min(low_[2 * node + 1], low_[2 * node + 2]);
+        }
     }
 
     // Call where the price of one point has gone down.
@@ -139,7 +259,20 @@ public:
     // lower `limit`. Bounds met on the way are tightened. Returns how many nodes were met.
     template <class Price, class Visit>
     std::size_t visit_cheap(const double* q, double horizon, const double& limit, const Price& price, const Visit& visit) {
-        return visit_cheap(0, depth_, q, horizon, limit, price, visit);
+        return visit_cheap(whole(), q, horizon, limit, price, visit);
+    }
+
+    // The same among the points of a subtree.
+    template <class Price, class Visit>
+    std::size_t visit_cheap(Subtree among, const double* q, double horizon, const double& limit, const Price& price,
+                            const Visit& visit) {
+        return visit_cheap(among.node, among.depth, q, horizon, limit, price, visit);
+    }
+
+    // Calls visit(point, distance) at least for every point with distance + price < limit, and leaves the bounds alone.
+    template <class Price, class Visit>
+    void look_cheap(const double* q, const double& limit, const Price& price, const Visit& visit) const {
+        look_cheap(0, depth_, q, limit, price, visit);
     }
 
     // The same for the points of the leaves in `list` alone, which `near_leaves` made for q.
@@ -157,6 +290,8 @@ public:
 
 private:
     static constexpr Index kLeaf = 12;
+    static constexpr Index kSharedFrom = 1 << 16;  // points of a tree that is worth a crew
+    static constexpr int kSharedLevels = 6;
 
     int dims() const { return D > 0 ? D : dim_; }
     std::size_t leaf_of(std::size_t node) const { return node - (leaf_begin_.size() - 2); }
@@ -164,14 +299,14 @@ private:
 
     struct FixedHandle {
         std::array<double, D == 0 ? 1 : D> c;
-        Index id = 0;
+        Index id;
         FixedHandle() = default;
         FixedHandle(const double* p, Index i) : id(i) { std::copy_n(p, c.size(), c.begin()); }
         double operator[](int axis) const { return c[axis]; }
     };
     struct PointerHandle {
-        const double* p = nullptr;
-        Index id = 0;
+        const double* p;
+        Index id;
         PointerHandle() = default;
         PointerHandle(const double* point, Index i) : p(point), id(i) {}
         double operator[](int axis) const { return p[axis]; }
@@ -180,6 +315,7 @@ private:
 
     const double* box(std::size_t node) const { return boxes_.data() + node * 2 * dims(); }
 
+    // The box of a node, and its points halved across the widest axis.
     void split(std::size_t node, Index begin, Index end, int depth, Interrupt& interrupt) {
         double* lo = boxes_.data() + node * 2 * dims();
         double* hi = lo + dims();
@@ -203,8 +339,14 @@ private:
                          [widest](const Handle& a, const Handle& b) {
                              return a[widest] != b[widest] ? a[widest] < b[widest] : a.id < b.id;
                          });
-        split(2 * node + 1, begin, mid, depth - 1, interrupt);
-        split(2 * node + 2, mid, end, depth - 1, interrupt);
+    }
+
+    void split_all(std::size_t node, Index begin, Index end, int depth, Interrupt& interrupt) {
+        split(node, begin, end, depth, interrupt);
+        if (depth == 0) return;
+        const Index mid = begin + (end - begin) / 2;
+        split_all(2 * node + 1, begin, mid, depth - 1, interrupt);
+        split_all(2 * node + 2, mid, end, depth - 1, interrupt);
     }
 
     double squared_distance_to_box(std::size_t node, const double* q) const { return squared_distance_to_box(node, q, q); }
@@ -343,15 +485,37 @@ private:
         return met;
     }
 
+    template <class Price, class Visit>
+    void look_cheap(std::size_t node, int depth, const double* q, const double& limit, const Price& price, const Visit& visit) const {
+        if (depth == 0) {
+            const Points<D> all = points();
+            const Index end = leaf_begin_[leaf_of(node) + 1];
+            for (Index i = leaf_begin_[leaf_of(node)]; i < end; ++i) {
+                const double room = limit - price(i);
+                const double squared = squared_distance<D>(q, all[i], dims());
+                if (squared <= room * std::abs(room)) visit(i, std::sqrt(squared));
+            }
+            return;
+        }
+        const double left = squared_distance_to_box(2 * node + 1, q);
+        const double right = squared_distance_to_box(2 * node + 2, q);
+        for (int turn = 0; turn < 2; ++turn) {
+            const bool go_left = (left <= right) == (turn == 0);
+            const std::size_t child = go_left ? 2 * node + 1 : 2 * node + 2;
+            const double room = limit - low_[child];
+            if (room > 0.0 && (go_left ? left : right) <= room * room) look_cheap(child, depth - 1, q, limit, price, visit);
+        }
+    }
+
     int dim_ = D;
     Index size_ = 0;
     int depth_ = 0;
-    std::vector<double> boxes_;
-    std::vector<double> low_;
-    std::vector<Handle> handles_;
+    Column<double> boxes_;
+    Column<double> low_;
+    Column<Handle> handles_;
     std::vector<Index> leaf_begin_;
-    std::vector<double> coords_;
-    std::vector<Index> original_;
+    Column<double> coords_;
+    Column<Index> original_;
 };
 
 }  // namespace flatmetric

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "geometry/points.hpp"
@@ -30,19 +31,26 @@ public:
         planes_.resize(nodes * stride());
         leaf_begin_.resize((std::size_t{1} << depth_) + 1);
         leaf_begin_.back() = points.n;
-        price_.assign(points.n, 0.0);
+        price_.assign(points.n, std::numeric_limits<double>::quiet_NaN());  // the first prices are new
+        change_.resize(nodes);
         sums_.resize(static_cast<std::size_t>(dims()) * (dims() + 3));
         box(0, 0, points.n, depth_);
     }
 
-    // Prices by the points' numbers.
+    // Prices by the points' numbers. Tells them from the last ones for `visit_fallen`.
     template <class Price>
     void set_prices(const Price& price) {
         largest_ = 0.0;
-        for (Index i = 0; i < points_.n; ++i) {
-            price_[i] = price(i);
-            largest_ = std::max(largest_, std::abs(price_[i]));
+        for (std::size_t leaf = 0; leaf + 1 < leaf_begin_.size(); ++leaf) {
+            Change change = Change::none;
+            for (Index i = leaf_begin_[leaf]; i < leaf_begin_[leaf + 1]; ++i) {
+                const double last = std::exchange(price_[i], price(i));
+                if (price_[i] != last) change = std::max(change, price_[i] < last ? Change::fallen : Change::risen);
+                largest_ = std::max(largest_, std::abs(price_[i]));
+            }
+            change_[(leaf_begin_.size() - 2) + leaf] = change;
         }
+        for (std::size_t node = leaf_begin_.size() - 2; node-- > 0;) change_[node] = std::max(change_[2 * node + 1], change_[2 * node + 2]);
         fit(0, 0, points_.n, depth_);
     }
     double price(Index i) const { return price_[i]; }
@@ -51,13 +59,22 @@ public:
     // limit.
     template <class Visit>
     void visit_cheap(const double* q, const double& limit, const Visit& visit) const {
-        if (bound(0, q, limit) < limit) walk(0, depth_, q, limit, visit);
+        if (bound(0, q, limit) < limit) walk<false>(0, depth_, q, limit, visit);
+    }
+
+    // The same where prices have fallen between the last two calls of set_prices, and perhaps a little around.
+    template <class Visit>
+    void visit_fallen(const double* q, const double& limit, const Visit& visit) const {
+        if (change_[0] == Change::fallen && bound(0, q, limit) < limit) walk<true>(0, depth_, q, limit, visit);
     }
 
 private:
     static constexpr Index kLeaf = 32;
     static constexpr int kSweeps = 4;             // of the least-squares fit; any slope is valid
     static constexpr double kRounding = 1e-15;  // relative: the rounding error of a bound; what is cheaper by less is a tie
+
+    // What has happened to the prices of a node: a fall outweighs a rise.
+    enum class Change : unsigned char { none, risen, fallen };
 
     int dims() const { return points_.dims(); }
     // A node's entry in planes_: the centre and the half-widths of its box, the slope, the rest, and the lowest price.
@@ -87,6 +104,7 @@ private:
     }
 
     void fit(std::size_t node, Index begin, Index end, int depth) {
+        if (change_[node] == Change::none) return;
         if (depth > 0) {
             const Index mid = begin + (end - begin) / 2;
             fit(2 * node + 1, begin, mid, depth - 1);
@@ -146,23 +164,27 @@ private:
         const double* const c = centre(node);
         const double* const half = c + n;
         const double* const slope = half + n;
+        // The box alone first: it takes no root.
         double squares = 0.0;
-        for (int k = 0; k < n; ++k) squares += (c[k] - q[k]) * (c[k] - q[k]);
+        double outside = 0.0;
+        for (int k = 0; k < n; ++k) {
+            const double step = std::abs(c[k] - q[k]);
+            const double beyond = std::max(step - half[k], 0.0);
+            squares += step * step;
+            outside += beyond * beyond;
+        }
+        const double room = limit - slope[n + 1];
+        if (!(room > 0.0) || outside >= room * room) return limit;
         const double length = std::sqrt(squares);
         const double per_length = length > 0.0 ? 1.0 / length : 0.0;
         double least = length + slope[n];
         for (int k = 0; k < n; ++k) least -= std::abs((c[k] - q[k]) * per_length + slope[k]) * half[k];
         const double rounding = kRounding * (length + largest_);
         if (least + rounding >= limit) return limit;
-        double outside = 0.0;
-        for (int k = 0; k < n; ++k) {
-            const double beyond = std::max(std::abs(c[k] - q[k]) - half[k], 0.0);
-            outside += beyond * beyond;
-        }
         return std::max(least, std::sqrt(outside) + slope[n + 1]) + rounding;
     }
 
-    template <class Visit>
+    template <bool kFallen, class Visit>
     void walk(std::size_t node, int depth, const double* q, const double& limit, const Visit& visit) const {
         if (depth == 0) {
             const std::size_t leaf = node - (leaf_begin_.size() - 2);
@@ -184,14 +206,15 @@ private:
         }
         std::size_t near = 2 * node + 1;
         std::size_t far = near + 1;
-        double near_bound = bound(near, q, limit);
-        double far_bound = bound(far, q, limit);
+        const auto bound_of = [&](std::size_t child) { return kFallen && change_[child] != Change::fallen ? limit : bound(child, q, limit); };
+        double near_bound = bound_of(near);
+        double far_bound = bound_of(far);
         if (far_bound < near_bound) {
             std::swap(near, far);
             std::swap(near_bound, far_bound);
         }
-        if (near_bound < limit) walk(near, depth - 1, q, limit, visit);
-        if (far_bound < limit) walk(far, depth - 1, q, limit, visit);
+        if (near_bound < limit) walk<kFallen>(near, depth - 1, q, limit, visit);
+        if (far_bound < limit) walk<kFallen>(far, depth - 1, q, limit, visit);
     }
 
     Points<D> points_;
@@ -200,6 +223,7 @@ private:
     std::vector<double> planes_;
     std::vector<Index> leaf_begin_;
     std::vector<double> price_;
+    std::vector<Change> change_;
     std::vector<double> sums_;
 };
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "support/interrupt.hpp"
+#include "support/sums.hpp"
 
 namespace flatmetric {
 
@@ -130,22 +131,68 @@ private:
     std::vector<std::thread> others_;
 };
 
-// Calls body(begin, end) for ranges that together are 0, ..., count - 1. What takes no time is one range.
-template <class Body>
-void over_ranges(std::size_t count, Team& team, const Body& body) {
-    constexpr std::size_t kRange = std::size_t{1} << 16;
-    team.run((count + kRange - 1) / kRange, [&](std::size_t k, int, Interrupt&) { body(k * kRange, std::min(count, (k + 1) * kRange)); });
+// Those who work on one problem: a whole team, or the one thread that asks.
+class Crew {
+public:
+    explicit Crew(Team& team) : team_(&team) {}
+    explicit Crew(Interrupt& interrupt) : interrupt_(&interrupt) {}
+
+    int size() const { return team_ != nullptr ? team_->size() : 1; }
+
+    // What Team::run does.
+    template <class Body>
+    void run(std::size_t count, const Body& body) {
+        if (team_ != nullptr) {
+            team_->run(count, body);
+            return;
+        }
+        for (std::size_t k = 0; k < count; ++k) {
+            interrupt_->tick();
+            body(k, 0, *interrupt_);
+        }
+    }
+
+private:
+    Team* team_ = nullptr;
+    Interrupt* interrupt_ = nullptr;
+};
+
+constexpr std::size_t kRange = std::size_t{1} << 16;  // what one thread takes at a time of a long list
+
+// Calls body(begin, end) for ranges that together are 0, ..., count - 1, shared by a Team or a Crew. What takes no time is one range.
+template <class Workers, class Body>
+void over_ranges(std::size_t count, Workers& workers, const Body& body) {
+    if (count <= kRange) {
+        body(std::size_t{0}, count);
+        return;
+    }
+    workers.run((count + kRange - 1) / kRange, [&](std::size_t k, int, Interrupt& interrupt) {
+        interrupt.look();
+        body(k * kRange, std::min(count, (k + 1) * kRange));
+    });
+}
+
+// sum_of, in ranges: the same sum, whoever shares the work.
+template <class Workers, class Term>
+double sum_of(std::size_t count, Workers& workers, const Term& term) {
+    if (count <= kRange) return sum_of(count, term);
+    std::vector<double> sums((count + kRange - 1) / kRange);
+    workers.run(sums.size(), [&](std::size_t k, int, Interrupt&) {
+        const std::size_t begin = k * kRange;
+        sums[k] = sum_of(std::min(count - begin, kRange), [&](std::size_t i) { return term(begin + i); });
+    });
+    return sum_of(sums.size(), [&](std::size_t k) { return sums[k]; });
 }
 
 // Sorts values as std::stable_sort does: ranges first, each on its own, which are then merged two and two.
 template <class T, class Less>
 void stable_sort(std::vector<T>& values, Team& team, const Less& less) {
-    constexpr std::size_t kRange = std::size_t{1} << 15;
+    constexpr std::size_t kSorted = std::size_t{1} << 15;
     const auto at = [&](std::size_t i) { return values.begin() + static_cast<std::ptrdiff_t>(std::min(i, values.size())); };
-    team.run((values.size() + kRange - 1) / kRange,
-             [&](std::size_t k, int, Interrupt&) { std::stable_sort(at(k * kRange), at((k + 1) * kRange), less); });
-    std::vector<T> merged(values.size() > kRange ? values.size() : 0);
-    for (std::size_t width = kRange; width < values.size(); width *= 2) {
+    team.run((values.size() + kSorted - 1) / kSorted,
+             [&](std::size_t k, int, Interrupt&) { std::stable_sort(at(k * kSorted), at((k + 1) * kSorted), less); });
+    std::vector<T> merged(values.size() > kSorted ? values.size() : 0);
+    for (std::size_t width = kSorted; width < values.size(); width *= 2) {
         team.run((values.size() + 2 * width - 1) / (2 * width), [&](std::size_t k, int, Interrupt&) {
             const std::size_t begin = 2 * width * k;
             std::merge(at(begin), at(begin + width), at(begin + width), at(begin + 2 * width),

@@ -1,16 +1,17 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "geometry/box.hpp"
 #include "geometry/points.hpp"
 #include "support/column.hpp"
-#include "support/interrupt.hpp"
-#include "support/sums.hpp"
+#include "support/parallel.hpp"
 #include "transport/measure.hpp"
 #include "transport/transport.hpp"
 
@@ -49,14 +50,13 @@ public:
     // Point i of a side is row truth_row(i), pred_row(i) there.
     template <class TruthRow, class PredRow>
     Parts solve(const Measure<D>& truth, const Measure<D>& pred, double lam, Method method, double* truth_potential,
-                double* pred_potential, const TruthRow& truth_row, const PredRow& pred_row, Pairs& pairs,
-                Interrupt& interrupt) {
+                double* pred_potential, const TruthRow& truth_row, const PredRow& pred_row, Pairs& pairs, Crew& crew) {
         if (truth.points.n == 0 || pred.points.n == 0) return solve_one_sided(truth, pred, lam, truth_potential, pred_potential);
 
         // Beyond half the diameter every pair is worth moving and lam only prices the surplus of mass; capping
         // lam at the diameter keeps the plans, loses no digits, and covers lam = infinity.
-        const Box<D> truth_box = Box<D>::around(truth.points);
-        const Box<D> pred_box = Box<D>::around(pred.points);
+        const Box<D> truth_box = Box<D>::around(truth.points, crew);
+        const Box<D> pred_box = Box<D>::around(pred.points, crew);
         const double enough = diameter_bound(truth_box, pred_box);
         const double effective = std::min(lam, enough > 0.0 ? enough : 1.0);
 
@@ -69,24 +69,27 @@ public:
         const double source_total = std::min(truth_total, pred_total);
         const double target_total = std::max(truth_total, pred_total);
         transport_.solve(source.points, source.mass, target.points, target.mass,
-                         from_pred ? truth_box : pred_box, 2.0 * effective, method, interrupt);
+                         from_pred ? truth_box : pred_box, 2.0 * effective, method, crew);
 
         Parts parts;
         parts.by_simplex = transport_.by_simplex();
-        list_pairs(from_pred);
-        parts.displaced = sum_of(pairs_.size(), [this](std::size_t i) { return pairs_[i].mass * pairs_[i].distance; });
         const bool units = truth.mass == nullptr && pred.mass == nullptr;  // then each point is moved whole or not at all
-        std::size_t at = pairs.size();
-        pairs.resize(at + pairs_.size(), !units);
-        for (const Pair& pair : pairs_) {
-            pairs.truth[at] = truth_row(pair.truth);
-            pairs.pred[at] = pred_row(pair.pred);
-            pairs.distance[at] = pair.distance;
-            if (!units) pairs.mass[at] = pair.mass;
-            ++at;
-        }
+        list_pairs(from_pred, units ? std::min(truth.points.n, pred.points.n) : kNone, crew);
+        sort_pairs(truth.points.n, crew);
+        parts.displaced = sum_of(pairs_.size(), crew, [this](std::size_t i) { return pairs_[i].mass * pairs_[i].distance; });
+        const std::size_t first = pairs.size();
+        pairs.resize(first + pairs_.size(), !units);
+        over_ranges(pairs_.size(), crew, [&](std::size_t begin, std::size_t end) {
+            for (std::size_t i = begin; i < end; ++i) {
+                pairs.truth[first + i] = truth_row(pairs_[i].truth);
+                pairs.pred[first + i] = pred_row(pairs_[i].pred);
+                pairs.distance[first + i] = pairs_[i].distance;
+                if (!units) pairs.mass[first + i] = pairs_[i].mass;
+            }
+        });
         const double left_costs = std::isinf(lam) ? 0.0 : lam;
         const auto moved = static_cast<double>(pairs_.size());
+        const auto sum = [&](const Column<double>& terms) { return sum_of(terms.size(), crew, [&](std::size_t i) { return terms[i]; }); };
         const double source_cost = left_costs * (units ? source_total - moved : sum(transport_.source_left()));
         const double target_cost = left_costs * (units ? target_total - moved : sum(transport_.target_left()));
         parts.missed = from_pred ? target_cost : source_cost;
@@ -101,9 +104,9 @@ public:
         double* const source_potential = from_pred ? pred_potential : truth_potential;
         double* const target_potential = from_pred ? truth_potential : pred_potential;
         const auto f = [&](double potential) { return sign * (potential - effective) + shift; };
-        transport_.visit_source_potentials([&](Index x, double U) { source_potential[x] = f(U); });
-        transport_.visit_target_potentials([&](Index y, double p) { target_potential[y] = f(p); });
-        parts.lower_bound = truth.integral(truth_potential) - pred.integral(pred_potential);
+        transport_.visit_source_potentials([&](Index x, double U) { source_potential[x] = f(U); }, crew);
+        transport_.visit_target_potentials([&](Index y, double p) { target_potential[y] = f(p); }, crew);
+        parts.lower_bound = truth.integral(truth_potential, crew) - pred.integral(pred_potential, crew);
         return parts;
     }
 
@@ -127,29 +130,75 @@ private:
         double distance;
     };
 
-    void list_pairs(bool from_pred) {
-        pairs_.resize(transport_.most_pairs());
-        Pair* pair = pairs_.data();
-        transport_.visit_pairs([&](Index source, Index target, double mass, double distance) {
-            pair->truth = from_pred ? target : source;
-            pair->pred = from_pred ? source : target;
-            pair->mass = mass;
-            pair->distance = distance;
-            ++pair;
-        });
-        pairs_.resize(pair - pairs_.data());
-        const auto by_truth = [](const Pair& a, const Pair& b) {
-            return a.truth != b.truth ? a.truth < b.truth : a.pred < b.pred;
+    // The pairs in no particular order; there are at most `most`, or nobody knows.
+    void list_pairs(bool from_pred, Index most, Crew& crew) {
+        const auto pair_of = [from_pred](Index source, Index target, double mass, double distance) {
+            return from_pred ? Pair{target, source, mass, distance} : Pair{source, target, mass, distance};
         };
-        if (!std::is_sorted(pairs_.begin(), pairs_.end(), by_truth)) std::sort(pairs_.begin(), pairs_.end(), by_truth);
+        if (transport_.merged()) {
+            pairs_.clear();
+            transport_.visit_merged_pairs([&](Index x, Index y, double mass, double d) { pairs_.push_back(pair_of(x, y, mass, d)); });
+            return;
+        }
+        const auto targets = static_cast<std::size_t>(transport_.targets());
+        const std::size_t ranges = (targets + kRange - 1) / kRange;
+        const auto visit_range = [&](std::size_t r, const auto& visit) {
+            transport_.visit_pairs(static_cast<Index>(r * kRange), static_cast<Index>(std::min(targets, (r + 1) * kRange)), visit);
+        };
+        std::vector<std::size_t>& begin = range_begin_;
+        begin.assign(ranges, 0);
+        std::size_t total = most == kNone ? 0 : static_cast<std::size_t>(most);
+        if (most == kNone || ranges > 1) {
+            crew.run(ranges, [&](std::size_t r, int, Interrupt&) {
+                std::size_t count = 0;
+                visit_range(r, [&](Index, Index, double, double) { ++count; });
+                begin[r] = count;
+            });
+            total = 0;
+            for (std::size_t& at : begin) total += std::exchange(at, total);
+        }
+        pairs_.resize(total);
+        crew.run(ranges, [&](std::size_t r, int, Interrupt&) {
+            Pair* at = pairs_.data() + begin[r];
+            visit_range(r, [&](Index x, Index y, double mass, double d) { *at++ = pair_of(x, y, mass, d); });
+            if (ranges == 1) total = static_cast<std::size_t>(at - pairs_.data());
+        });
+        pairs_.resize(total);
     }
 
-    static double sum(const std::vector<double>& terms) {
-        return sum_of(terms.size(), [&](std::size_t i) { return terms[i]; });
+    // By truth, then pred. Many are sorted into one bucket for each of the truths.
+    void sort_pairs(Index truths, Crew& crew) {
+        const auto by_truth = [](const Pair& a, const Pair& b) { return a.truth != b.truth ? a.truth < b.truth : a.pred < b.pred; };
+        if (std::is_sorted(pairs_.begin(), pairs_.end(), by_truth)) return;
+        if (pairs_.size() <= kRange) {
+            std::sort(pairs_.begin(), pairs_.end(), by_truth);
+            return;
+        }
+        std::vector<std::atomic<std::size_t>> next(truths);
+        over_ranges(pairs_.size(), crew, [&](std::size_t begin, std::size_t end) {
+            for (std::size_t i = begin; i < end; ++i) next[pairs_[i].truth].fetch_add(1, std::memory_order_relaxed);
+        });
+        std::size_t total = 0;
+        for (auto& at : next) total += at.exchange(total, std::memory_order_relaxed);
+        sorted_.resize(total);
+        over_ranges(pairs_.size(), crew, [&](std::size_t begin, std::size_t end) {
+            for (std::size_t i = begin; i < end; ++i) sorted_[next[pairs_[i].truth].fetch_add(1, std::memory_order_relaxed)] = pairs_[i];
+        });
+        over_ranges(truths, crew, [&](std::size_t begin, std::size_t end) {
+            std::size_t from = begin == 0 ? 0 : next[begin - 1].load(std::memory_order_relaxed);
+            for (std::size_t t = begin; t < end; ++t) {
+                const std::size_t to = next[t].load(std::memory_order_relaxed);
+                if (to - from > 1) std::sort(sorted_.data() + from, sorted_.data() + to, by_truth);
+                from = to;
+            }
+        });
+        pairs_.swap(sorted_);
     }
 
     Transport<D> transport_;
-    std::vector<Pair> pairs_;
+    Column<Pair> pairs_;
+    Column<Pair> sorted_;
+    std::vector<std::size_t> range_begin_;
 };
 
 }  // namespace flatmetric

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "geometry/points.hpp"
+#include "support/parallel.hpp"
 #include "support/sums.hpp"
 
 namespace flatmetric {
@@ -17,9 +18,9 @@ struct Measure {
         if (mass == nullptr) return points.n;
         return sum_of(points.n, [this](std::size_t i) { return mass[i]; });
     }
-    double integral(const double* f) const {
-        if (mass == nullptr) return sum_of(points.n, [f](std::size_t i) { return f[i]; });
-        return sum_of(points.n, [this, f](std::size_t i) { return mass[i] * f[i]; });
+    double integral(const double* f, Crew& crew) const {
+        if (mass == nullptr) return sum_of(points.n, crew, [f](std::size_t i) { return f[i]; });
+        return sum_of(points.n, crew, [this, f](std::size_t i) { return mass[i] * f[i]; });
     }
 };
 

@@ -26,26 +26,38 @@ namespace flatmetric {
 template <int D>
 class MultiscaleSimplex {
 public:
-    void solve(Instance<D>& instance, Plan& plan) {
-        plan.reset(instance.source.mass, instance.target.mass);
-        std::fill(instance.target.potential.begin(), instance.target.potential.end(), 0.0);
-        sources_.load(instance.source.points, instance.source.mass, instance.interrupt());
-        targets_.load(instance.target.points, instance.target.mass, instance.interrupt());
-        if (sources_.count() == 0 || targets_.count() == 0) {
-            instance.tighten_potentials();
-            return;
-        }
+    // Solves the problem of some sources and targets, in ascending order, afresh. A unit of mass that source x does not send to these
+    // targets costs quit(x). What plan and potentials said about these points before is forgotten.
+    template <class Quit>
+    void solve(Instance<D>& instance, Plan& plan, CellStock& stock, const std::vector<Index>& sources,
+               const std::vector<Index>& targets, const Quit& quit, Interrupt& interrupt) {
         reach_ = instance.reach;
-        solve_levels(instance.interrupt());
-        take_plan(instance, plan);
+        for (const Index x : sources) {
+            plan.source_left[x] = instance.source.mass[x];
+            instance.source.potential[x] = quit(x);
+        }
+        for (const Index y : targets) {
+            plan.clear_target(y, stock);
+            plan.target_left[y] = instance.target.mass[y];
+            instance.target.potential[y] = 0.0;
+        }
+        sources_.load(instance.source, sources, quit, interrupt);
+        targets_.load(instance.target, targets, [](Index) { return 0.0; }, interrupt);
+        if (sources_.count() == 0 || targets_.count() == 0) return;
+        solve_levels(interrupt);
+        take_plan(instance, plan, stock);
         for (Index y = 0; y < targets_.count(); ++y) {
             instance.target.potential[targets_.point(y)] = std::max(0.0, simplex_.target_potential(y));
         }
         tree_.set_prices([&](Index y) { return instance.target.potential[targets_.point(y)]; });
-        instance.tighten_potentials([this, &instance](Index x, const double& limit, const auto& visit) {
-            instance.interrupt().tick();
-            tree_.visit_cheap(instance.source.points[x], limit, [&](Index y, double d) { visit(targets_.point(y), d); });
-        });
+        for (Index i = 0; i < sources_.count(); ++i) {
+            interrupt.tick();
+            const Index x = sources_.point(i);
+            instance.source.potential[x] = simplex_.source_potential(i);
+            instance.tighten(x, quit(x), [&](const double& limit, const auto& visit) {
+                tree_.visit_cheap(instance.source.points[x], limit, [&](Index y, double d) { visit(targets_.point(y), d); });
+            });
+        }
     }
 
 private:
@@ -60,30 +72,35 @@ private:
     // One side of the problem: its points with mass, and the cells of the current level.
     class Side {
     public:
-        void load(Points<D> points, const std::vector<double>& mass, Interrupt& interrupt) {
+        template <class Quit>
+        void load(const typename Instance<D>::Side& side, const std::vector<Index>& listed, const Quit& quit, Interrupt& interrupt) {
+            const Points<D> points = side.points;
             dim_ = points.dims();
             std::vector<Index> with_mass;
-            for (Index i = 0; i < points.n; ++i) {
-                if (mass[i] > 0.0) with_mass.push_back(i);
+            for (const Index i : listed) {
+                if (side.mass[i] > 0.0) with_mass.push_back(i);
             }
             halving_.build(points, std::move(with_mass), interrupt);
             const Index n = halving_.size();
             ordered_.resize(static_cast<std::size_t>(n) * dim_);
             mass_.resize(n);
+            quit_.resize(n);
             for (Index i = 0; i < n; ++i) {
                 std::copy_n(points[point(i)], dim_, ordered_.begin() + static_cast<std::ptrdiff_t>(i) * dim_);
-                mass_[i] = mass[point(i)];
+                mass_[i] = side.mass[point(i)];
+                quit_[i] = quit(point(i));
             }
             begin_.assign(1, 0);
             if (n > 0) begin_.push_back(n);
             gather();
         }
 
-        Index count() const { return static_cast<Index>(cell_mass_.size()); }
+        Index count() const { return static_cast<Index>(begin_.size()) - 1; }
         bool single() const { return count() == halving_.size(); }
         double points_per_cell() const { return static_cast<double>(halving_.size()) / count(); }
         Points<D> cells() const { return {single() ? ordered_.data() : centre_.data(), count(), dim_}; }
         const std::vector<Exact>& mass() const { return cell_mass_; }
+        const std::vector<double>& quit() const { return cell_quit_; }
         // The number in the instance of a cell that is a single point.
         Index point(Index cell) const { return halving_.point(cell); }
 
@@ -105,15 +122,22 @@ private:
         const double* old_centre(Index v) const { return old_centre_.data() + static_cast<std::size_t>(v) * dim_; }
 
     private:
-        // Masses of the cells, and their centres of mass.
+        // Masses of the cells, and their means of place and quit.
         void gather() {
             const std::size_t cells = begin_.size() - 1;
+            if (single()) {
+                cell_mass_.assign(mass_.begin(), mass_.end());
+                cell_quit_ = quit_;
+                return;
+            }
             cell_mass_.assign(cells, Exact());
+            cell_quit_.assign(cells, 0.0);
             centre_.assign(cells * dim_, 0.0);
             for (std::size_t v = 0; v < cells; ++v) {
                 for (Index i = begin_[v]; i < begin_[v + 1]; ++i) cell_mass_[v] += mass_[i];
                 for (Index i = begin_[v]; i < begin_[v + 1]; ++i) {
                     const double share = mass_[i] / cell_mass_[v].value();
+                    cell_quit_[v] += share * quit_[i];
                     for (int k = 0; k < dim_; ++k) centre_[v * dim_ + k] += share * ordered_[static_cast<std::size_t>(i) * dim_ + k];
                 }
             }
@@ -123,8 +147,10 @@ private:
         Halving<D> halving_;
         std::vector<double> ordered_;
         std::vector<double> mass_;
+        std::vector<double> quit_;
         std::vector<Index> begin_;
         std::vector<Exact> cell_mass_;
+        std::vector<double> cell_quit_;
         std::vector<double> centre_;
         std::vector<Index> old_begin_;
         std::vector<double> old_centre_;
@@ -161,7 +187,7 @@ private:
     void solve_level(Interrupt& interrupt) {
         const Points<D> from = sources_.cells();
         const Points<D> to = targets_.cells();
-        simplex_.start(arcs_, from.n, to.n, reach_, [&](Index x, Index y) { return distance<D>(from[x], to[y], from.dims()); });
+        simplex_.start(arcs_, sources_.quit(), to.n, [&](Index x, Index y) { return distance<D>(from[x], to[y], from.dims()); });
         tree_.build(to);
         pool_.begin.assign(static_cast<std::size_t>(from.n) + 1, 0);
         pool_.target.clear();
@@ -188,24 +214,34 @@ private:
     // arcs may be any: some that are not cheap yet will be.
     std::size_t add_cheapest_arcs(Points<D> from, double tolerance, bool any, Interrupt& interrupt) {
         tree_.set_prices([this](Index y) { return simplex_.target_potential(y); });
+        if (any) seen_.assign(from.n, 0.0);
         std::swap(pool_, last_pool_);
         pool_.begin.assign(1, 0);
         pool_.target.clear();
         pool_.cost.clear();
         std::size_t added = 0;
+        double unlisted = reach_;
         for (Index x = 0; x < from.n; ++x) {
             interrupt.tick();
             const double potential = simplex_.source_potential(x);
-            list_cheapest(from[x], any ? reach_ : potential - tolerance);
+            const bool again = !any && potential <= seen_[x];
+            // Of the arcs that were listed for the last source, each is dearer by no more than the way between the two.
+            const double nearby = x == 0 ? reach_ : std::min(reach_, unlisted + distance<D>(from[x - 1], from[x], from.dims()));
+            unlisted = list_cheapest(from[x], any ? nearby : potential - tolerance, again);
+            seen_[x] = again ? std::min(seen_[x], unlisted + tolerance) : unlisted + tolerance;
             for (Candidate& candidate : candidates_) {
                 candidate.reduced -= potential;
                 added += candidate.reduced < -tolerance ? 1 : 0;
+            }
+            if (candidates_.empty()) {  // its arcs stay as they are
+                pool_.copy_arcs(last_pool_, x);
+                continue;
             }
             for (std::size_t k = last_pool_.begin[x]; k < last_pool_.begin[x + 1]; ++k) {
                 const double sum = last_pool_.cost[k] + tree_.price(last_pool_.target[k]);
                 candidates_.push_back({sum - potential, last_pool_.cost[k], last_pool_.target[k]});
             }
-            keep_cheapest(kMostArcs);
+            seen_[x] = std::min(seen_[x], potential + tolerance + keep_cheapest(kMostArcs, reach_));
             std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) { return a.target < b.target; });
             for (std::size_t i = 0; i < candidates_.size(); ++i) {
                 if (i > 0 && candidates_[i].target == candidates_[i - 1].target) continue;
@@ -217,31 +253,37 @@ private:
         return added;
     }
 
-    // The cheapest of all arcs from q whose cost and price together stay below the limit.
-    void list_cheapest(const double* q, double limit) {
+    // The cheapest of all arcs from q whose cost and price together stay below the limit; with `fallen`, of those alone whose price has
+    // fallen. Returns a bound below which none was left out.
+    double list_cheapest(const double* q, double limit, bool fallen) {
         candidates_.clear();
-        tree_.visit_cheap(q, limit, [&](Index y, double d) {
+        const auto visit = [&](Index y, double d) {
             const double sum = d + tree_.price(y);
             if (!(sum < limit)) return;
             candidates_.push_back({sum, d, y});
-            if (candidates_.size() == 2 * kCheapest) {
-                keep_cheapest(kCheapest);
-                limit = std::max_element(candidates_.begin(), candidates_.end(), cheaper)->reduced;
-            }
-        });
-        keep_cheapest(kCheapest);
+            if (candidates_.size() == 2 * kCheapest) limit = keep_cheapest(kCheapest, limit);
+        };
+        if (fallen) {
+            tree_.visit_fallen(q, limit, visit);
+        } else {
+            tree_.visit_cheap(q, limit, visit);
+        }
+        return keep_cheapest(kCheapest, limit);
     }
 
-    void keep_cheapest(std::size_t most) {
-        if (candidates_.size() <= most) return;
+    // Drops all but the cheapest, and returns what the cheapest of the dropped costs, or `limit` if none is dropped.
+    double keep_cheapest(std::size_t most, double limit) {
+        if (candidates_.size() <= most) return limit;
         std::nth_element(candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(most), candidates_.end(), cheaper);
+        const double dropped = candidates_[most].reduced;
         candidates_.resize(most);
+        return dropped;
     }
 
-    void take_plan(const Instance<D>& instance, Plan& plan) {
+    void take_plan(const Instance<D>& instance, Plan& plan, CellStock& stock) {
         simplex_.list_arcs(arcs_);
-        std::fill(plan.source_left.begin(), plan.source_left.end(), 0.0);
-        std::fill(plan.target_left.begin(), plan.target_left.end(), 0.0);
+        for (Index i = 0; i < sources_.count(); ++i) plan.source_left[sources_.point(i)] = 0.0;
+        for (Index i = 0; i < targets_.count(); ++i) plan.target_left[targets_.point(i)] = 0.0;
         for (const TreeArc& arc : arcs_.arcs) {
             const double mass = arc.flow.value();
             if (!(mass > 0.0)) continue;
@@ -252,7 +294,7 @@ private:
             } else {
                 const Index x = sources_.point(arc.source);
                 const Index y = targets_.point(arc.target);
-                plan.add(x, y, mass, instance.distance_between(x, y));
+                plan.add(x, y, mass, instance.distance_between(x, y), stock);
             }
         }
     }
@@ -265,6 +307,7 @@ private:
     SlopeTree<D> tree_;
     ArcPool pool_;
     ArcPool last_pool_;
+    std::vector<double> seen_;  // a source of no larger potential has no cheap arc outside the pool but to targets whose price has fallen
     std::vector<Candidate> candidates_;
 };
 

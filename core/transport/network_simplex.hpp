@@ -19,11 +19,20 @@ struct ArcPool {
     std::vector<std::size_t> begin;
     std::vector<Index> target;
     std::vector<double> cost;
+
+    // Appends the arcs of the next source, x, of another pool.
+    void copy_arcs(const ArcPool& other, Index x) {
+        target.insert(target.end(), other.target.begin() + static_cast<std::ptrdiff_t>(other.begin[x]),
+                      other.target.begin() + static_cast<std::ptrdiff_t>(other.begin[x + 1]));
+        cost.insert(cost.end(), other.cost.begin() + static_cast<std::ptrdiff_t>(other.begin[x]),
+                    other.cost.begin() + static_cast<std::ptrdiff_t>(other.begin[x + 1]));
+        begin.push_back(target.size());
+    }
 };
 
 // Primal network simplex for partial transport.
 //
-// Nodes are the sources, the targets and a root. An arc source -> root of cost `reach` leaves mass behind, an arc root -> target of
+// Nodes are the sources, the targets and a root. An arc source -> root leaves mass behind, an arc root -> target of
 // cost 0 leaves room free. In any tree the arc between a source and its parent points up and the arc between a target and its parent
 // points down, so the kind of the child tells the direction. The tree is kept strongly feasible (an arc without flow points up), which
 // rules out cycling (Cunningham 1976).
@@ -32,12 +41,12 @@ struct ArcPool {
 // each other in a list, so that its potentials are shifted in one walk; where it holds more than half of all nodes, the others are shifted.
 class NetworkSimplex {
 public:
-    // Starts from a tree; cost(source, target) is that of an arc between the sides.
+    // Starts from a tree; quit[source] is the cost of leaving its mass behind, cost(source, target) that of an arc between the sides.
     template <class Cost>
-    void start(const SpanningTree& tree, Index sources, Index targets, double reach, const Cost& cost) {
-        reach_ = reach;
-        sources_ = sources;
-        root_ = sources + targets;
+    void start(const SpanningTree& tree, const std::vector<double>& quit, Index targets, const Cost& cost) {
+        quit_ = quit;
+        sources_ = static_cast<Index>(quit.size());
+        root_ = sources_ + targets;
         cursor_ = 0;
         pivots_ = 0;
         work_ = 0;
@@ -49,7 +58,7 @@ public:
             Node& child = nodes_[arc.up ? tail : head];
             child.parent = arc.up ? head : tail;
             child.flow = arc.flow;
-            child.cost = head == root_ ? reach : tail == root_ ? 0.0 : cost(arc.source, arc.target);
+            child.cost = head == root_ ? quit_[tail] : tail == root_ ? 0.0 : cost(arc.source, arc.target);
         }
         list_nodes();
         refresh_potentials();
@@ -122,9 +131,9 @@ private:
             if (points_up(v)) {
                 double limit = potential_[v] + least;
                 const double before = limit;
-                if (reach_ + at_root < limit) {
-                    limit = reach_ + at_root;
-                    best = {v, root_, reach_};
+                if (quit_[v] + at_root < limit) {
+                    limit = quit_[v] + at_root;
+                    best = {v, root_, quit_[v]};
                 }
                 const std::size_t end = pool.begin[v + 1];
                 for (std::size_t k = pool.begin[v]; k < end; ++k) {
@@ -319,7 +328,7 @@ private:
         Index after;
     };
 
-    double reach_ = 0.0;
+    std::vector<double> quit_;  // of the sources
     Index sources_ = 0;
     Index root_ = 0;
     Index cursor_ = 0;  // where the next search for an arc starts

@@ -1,9 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "geometry/points.hpp"
+#include "support/column.hpp"
+#include "support/parallel.hpp"
 
 namespace flatmetric {
 
@@ -11,86 +15,125 @@ namespace flatmetric {
 struct Cell {
     Index source;
     Index target;
-    Index next_of_target;
+    Cell* next_of_target;
     double mass;
     double distance;
 };
 
-// The plan as it stands: the cells with mass, linked into a list for each target, and the mass that is left on each side.
-class Plan {
+// Cells for one thread, which keep their place in memory. Cells that another stock has handed out may be given back to this one.
+class CellStock {
 public:
-    std::vector<double> source_left;
-    std::vector<double> target_left;
-
-    void reset(const std::vector<double>& source_mass, const std::vector<double>& target_mass) {
-        source_left = source_mass;
-        target_left = target_mass;
-        first_of_target_.assign(target_mass.size(), kNone);
-        cells_.clear();
-        unused_ = kNone;
-        size_ = 0;
+    void reset() {
+        block_ = 0;
+        used_ = 0;
+        unused_ = nullptr;
     }
 
-    // How many cells carry mass.
-    std::size_t size() const { return size_; }
+    Cell* take() {
+        if (unused_ != nullptr) {
+            Cell* const cell = unused_;
+            unused_ = cell->next_of_target;
+            return cell;
+        }
+        if (used_ == kBlock) {
+            ++block_;
+            used_ = 0;
+        }
+        if (block_ == blocks_.size()) blocks_.emplace_back(new Cell[kBlock]);
+        return &blocks_[block_][used_++];
+    }
 
-    const Cell& cell(Index c) const { return cells_[c]; }
-    Index first_of_target(Index y) const { return first_of_target_[y]; }
+    void give(Cell* cell) {
+        cell->next_of_target = unused_;
+        unused_ = cell;
+    }
 
-    void add(Index source, Index target, double mass, double distance) {
-        for (Index c = first_of_target_[target]; c != kNone; c = cells_[c].next_of_target) {
-            if (cells_[c].source == source) {
-                cells_[c].mass += mass;
+private:
+    static constexpr std::size_t kBlock = 1024;
+
+    std::vector<std::unique_ptr<Cell[]>> blocks_;
+    std::size_t block_ = 0;
+    std::size_t used_ = 0;
+    Cell* unused_ = nullptr;
+};
+
+// The plan as it stands: the cells with mass, linked into a list for each target, and the mass that is left on each side. Threads may
+// work on it at the same time, each with a stock and on points of its own.
+class Plan {
+public:
+    Column<double> source_left;
+    Column<double> target_left;
+
+    void reset(const Column<double>& source_mass, const Column<double>& target_mass, Crew& crew) {
+        source_left.resize(source_mass.size());
+        target_left.resize(target_mass.size());
+        first_of_target_.resize(target_mass.size());
+        const auto copy = [&](const Column<double>& mass, Column<double>& left) {
+            over_ranges(mass.size(), crew, [&](std::size_t begin, std::size_t end) {
+                std::copy(mass.data() + begin, mass.data() + end, left.data() + begin);
+            });
+        };
+        copy(source_mass, source_left);
+        copy(target_mass, target_left);
+        over_ranges(target_mass.size(), crew, [this](std::size_t begin, std::size_t end) {
+            std::fill(first_of_target_.data() + begin, first_of_target_.data() + end, nullptr);
+        });
+    }
+
+    Cell* first_of_target(Index y) const { return first_of_target_[y]; }
+
+    void add(Index source, Index target, double mass, double distance, CellStock& stock) {
+        for (Cell* cell = first_of_target_[target]; cell != nullptr; cell = cell->next_of_target) {
+            if (cell->source == source) {
+                cell->mass += mass;
                 return;
             }
         }
-        const Cell fresh{source, target, first_of_target_[target], mass, distance};
-        Index at = unused_;
-        if (at != kNone) {
-            unused_ = cells_[at].next_of_target;
-            cells_[at] = fresh;
-        } else {
-            at = static_cast<Index>(cells_.size());
-            cells_.push_back(fresh);
-        }
-        first_of_target_[target] = at;
-        ++size_;
+        Cell* const fresh = stock.take();
+        *fresh = {source, target, first_of_target_[target], mass, distance};
+        first_of_target_[target] = fresh;
     }
 
     // Removes `mass`, at most what the cell carries; an emptied cell leaves the plan.
-    void take(Index c, double mass) {
-        Cell& cell = cells_[c];
-        cell.mass -= mass;
-        if (cell.mass > 0.0) return;
-        Index* link = &first_of_target_[cell.target];
-        while (*link != c) link = &cells_[*link].next_of_target;
-        *link = cell.next_of_target;
-        cell.next_of_target = unused_;
-        unused_ = c;
-        --size_;
+    void take(Cell* cell, double mass, CellStock& stock) {
+        cell->mass -= mass;
+        if (cell->mass > 0.0) return;
+        Cell** link = &first_of_target_[cell->target];
+        while (*link != cell) link = &(*link)->next_of_target;
+        *link = cell->next_of_target;
+        stock.give(cell);
     }
 
-    // Calls visit(cell) for every cell, by target.
-    template <class Visit>
-    void visit(const Visit& visit) {
-        // No branch, since whether a target has a cell is unpredictable: all are written, only those with one are kept.
-        used_.resize(first_of_target_.size() + 1);
-        std::size_t used = 0;
-        for (const Index first : first_of_target_) {
-            used_[used] = first;
-            used += first != kNone ? 1 : 0;
+    // Takes all cells of a target out of the plan.
+    void clear_target(Index y, CellStock& stock) {
+        for (Cell* cell = first_of_target_[y]; cell != nullptr;) {
+            Cell* const next = cell->next_of_target;
+            stock.give(cell);
+            cell = next;
         }
-        for (std::size_t k = 0; k < used; ++k) {
-            for (Index c = used_[k]; c != kNone; c = cells_[c].next_of_target) visit(cells_[c]);
+        first_of_target_[y] = nullptr;
+    }
+
+    // Calls visit(cell) for every cell of a range of targets, by target.
+    template <class Visit>
+    void visit(Index begin, Index end, const Visit& visit) const {
+        constexpr Index kAtOnce = 256;
+        Cell* used[kAtOnce];
+        for (; begin < end; begin += kAtOnce) {
+            // No branch, since whether a target has a cell is unpredictable: all are written, only those with one are kept.
+            Index count = 0;
+            for (Index y = begin; y < std::min(end, begin + kAtOnce); ++y) {
+                used[count] = first_of_target_[y];
+                count += used[count] != nullptr ? 1 : 0;
+            }
+            for (Index k = 0; k < count; ++k) {
+                for (const Cell* cell = used[k]; cell != nullptr; cell = cell->next_of_target) visit(*cell);
+            }
         }
     }
 
 private:
-    std::vector<Index> first_of_target_;
-    std::vector<Cell> cells_;
-    std::vector<Index> used_;
-    Index unused_ = kNone;
-    std::size_t size_ = 0;
+    Column<Cell*> first_of_target_;
 };
 
 }  // namespace flatmetric

@@ -1,86 +1,102 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
+#include "geometry/kdtree.hpp"
+#include "geometry/points.hpp"
+#include "support/column.hpp"
+#include "support/parallel.hpp"
 #include "transport/heap.hpp"
 #include "transport/instance.hpp"
 #include "transport/plan.hpp"
+#include "transport/rows.hpp"
 
 namespace flatmetric {
+
+// What searches note about each point. Threads share it, each for points of its own.
+class Labels {
+public:
+    struct Via {
+        Index source;
+        double step;
+    };
+    static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+    // The distance of each reached point, and how it was reached.
+    Column<double> source_dist;
+    Column<double> target_dist;
+    Column<Cell*> via_cell;
+    Column<Via> via_source;
+
+    void reset(Index sources, Index targets, Crew& crew) {
+        source_dist.resize(sources);
+        target_dist.resize(targets);
+        via_cell.resize(sources);
+        via_source.resize(targets);
+        const auto fill = [&](Column<double>& dist) {
+            over_ranges(dist.size(), crew, [&](std::size_t begin, std::size_t end) {
+                std::fill(dist.data() + begin, dist.data() + end, kInfinity);
+            });
+        };
+        fill(source_dist);
+        fill(target_dist);
+    }
+};
+
+// A source whose mass must wait for a larger part, at this level of the tree or above.
+struct Waiting {
+    Index x;
+    int level;
+};
 
 // Partial transport by successive shortest paths. From each source a Dijkstra search in the reduced costs d + p - U looks for
 // the cheapest way to place its mass: at a target with room, or by having another source of the search tree leave
 // mass behind instead. Raised by the distances of the search, the potentials stay feasible and tight on the plan.
 //
+// One thread works in one part of the target tree. A source is at least its margin away from every target outside. The border is
+// therefore one more way out, with the margin as its cost: a search that ends there is undone and left to a larger part. So no
+// potential U exceeds its margin, the potentials are feasible for all parts together, and what was placed stays placed.
+//
 // Fast where mass finds room nearby. Where it must be carried far past others, searches grow; the work is therefore limited.
 template <int D>
 class ShortestPaths {
 public:
-    // False, with nothing useful in plan and potentials, if more than `allowed` arcs had to be looked at, or would have to at this rate.
-    bool solve(Instance<D>& instance, Plan& plan, double allowed) {
+    CellStock stock;
+    Rows<D> rows;
+
+    // `among` is the part; without trees there is none.
+    void enter(Instance<D>& instance, Plan& plan, Labels& labels, Subtree among) {
         instance_ = &instance;
         plan_ = &plan;
-        looked_at_ = 0;
-        unplaced_.clear();
-        for (Index x = 0; x < instance.source.points.n; ++x) place_at_nearest(x);
-        if (unplaced_.empty()) return true;
-        source_dist_.assign(instance.source.points.n, kInfinity);
-        target_dist_.assign(instance.target.points.n, kInfinity);
-        via_cell_.resize(instance.source.points.n);
-        via_source_.resize(instance.target.points.n);
-        for (std::size_t done = 0; done < unplaced_.size(); ++done) {
-            const Index x = unplaced_[done];
-            const double share = std::max(kFirstShare, static_cast<double>(done + 1) / static_cast<double>(unplaced_.size()));
-            while (plan.source_left[x] > 0.0 && instance.source.potential[x] < instance.reach) {
-                const End end = search(x);
-                raise_potentials(end);
-                augment(x, end);
-                if (static_cast<double>(looked_at_) > share * allowed) return false;
-            }
-        }
-        return true;
+        labels_ = &labels;
+        among_ = among;
+        bordered_ = instance.has_trees() && among.node != 0;
     }
 
-private:
-    static constexpr double kFirstShare = 0.25;  // of the allowed work that may be done before it is compared with what is achieved
-    static constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-    struct Via {
-        Index source;
-        double step;
-    };
-
-    // Where a search ends: at `target`, entered from `last`, or, without a target, at `last`, which leaves its mass behind.
-    struct End {
-        double dist;
-        Index last;
-        Index target;
-        double step;  // the distance from `last` to it
-    };
-
     // The easy first searches of a source: no target in reach, or room at its nearest targets, one after the other, as long as
-    // it fills each of them alone, so that no other source could make way for it (a target with room has price 0). Sources that
-    // need more than that go to `unplaced_`.
-    void place_at_nearest(Index x) {
+    // it fills each of them alone, so that no other source could make way for it (a target with room has price 0). False if the
+    // source needs more than that.
+    bool place_at_nearest(Index x, double margin) {
         double& left = plan_->source_left[x];
-        if (left == 0.0) return;
-        const auto row = instance_->row(x);
-        if (row.begin == row.end && !(row.horizon < instance_->reach)) {
+        if (left == 0.0) return true;
+        const auto row = rows.row(x);
+        if (row.begin == row.end && !(row.horizon < instance_->reach) && !(margin < instance_->reach)) {
             instance_->source.potential[x] = instance_->reach;
-            return;
+            return true;
         }
         const Neighbour* last = row.begin;
         for (const Neighbour* entry = row.begin; entry != row.end && left > 0.0; ++entry) {
             double& room = plan_->target_left[entry->point];
-            if (!(room > 0.0)) break;
-            const bool alone = plan_->first_of_target(entry->point) == kNone;
+            if (!(room > 0.0) || !(entry->distance < margin)) break;
+            const bool alone = plan_->first_of_target(entry->point) == nullptr;
             const double mass = std::min(left, room);
             left -= mass;
             room -= mass;
-            plan_->add(x, entry->point, mass, entry->distance);
+            plan_->add(x, entry->point, mass, entry->distance, stock);
             instance_->source.potential[x] = entry->distance;
             last = entry;
             if (!alone) break;
@@ -88,47 +104,90 @@ private:
         for (const Neighbour* full = row.begin; full != last; ++full) {
             instance_->target.potential[full->point] = last->distance - full->distance;
         }
-        if (left > 0.0) unplaced_.push_back(x);
+        return !(left > 0.0);
     }
+
+    // Starts to count the looks at arcs, of which there may be `allowed`.
+    void limit_looks(double allowed) {
+        looked_at_ = 0;
+        allowed_ = allowed;
+    }
+
+    // Places the mass of a source. What must wait is added to `left`. False, with mass still unplaced, if too many arcs had to be looked
+    // at, or would have to at this rate, with `share` of the work done.
+    bool place(Index x, double share, std::vector<Waiting>& left) {
+        while (plan_->source_left[x] > 0.0 && instance_->source.potential[x] < instance_->reach) {
+            if (static_cast<double>(looked_at_) > std::max(kFirstShare, share) * allowed_) return false;
+            const End end = search(x);
+            if (end.last == kNone) {
+                raise_potentials(0.0);
+                left.push_back({x, end.target});
+                return true;
+            }
+            raise_potentials(end.dist);
+            if (end.target == kNone) instance_->source.potential[end.last] = instance_->reach;  // exactly, not to rounding
+            augment(x, end);
+        }
+        return true;
+    }
+
+private:
+    static constexpr double kFirstShare = 0.1;  // of the allowed work that may be done before it is compared with what is achieved
+    static constexpr double kInfinity = Labels::kInfinity;
+
+    // Where a search ends: at `target`, entered from `last`; or, without a target, at `last`, which leaves its mass behind; or, without a
+    // last source, at the border, and `target` is the level of the part that it does not bound.
+    struct End {
+        double dist;
+        Index last;
+        Index target;
+        double step;  // the distance from `last` to it
+    };
 
     // Kept out of line to keep the common path small.
     [[gnu::noinline]] End search(Index start) {
         heap_.clear();
+        const double* const source_dist = labels_->source_dist.data();
+        const double* const target_dist = labels_->target_dist.data();
         End end{kInfinity, kNone, kNone, 0.0};
-        reach_source(start, 0.0, kNone, end);
+        reach_source(start, 0.0, nullptr, end);
         for (;;) {
             Heap::Item top;
             if (!as_near_.empty()) {
-                top = {target_dist_[as_near_.back()], as_near_.back()};
+                top = {target_dist[as_near_.back()], as_near_.back()};
                 as_near_.pop_back();
             } else if (!heap_.empty()) {
                 top = heap_.pop();
-                if (top.key > target_dist_[top.node]) continue;  // superseded
+                if (top.key > target_dist[top.node]) continue;  // superseded
             } else {
                 break;
             }
             if (!(top.key < end.dist)) break;
-            for (Index c = plan_->first_of_target(top.node); c != kNone; c = plan_->cell(c).next_of_target) {
-                const Index x = plan_->cell(c).source;
-                if (source_dist_[x] == kInfinity) reach_source(x, top.key, c, end);
+            for (Cell* cell = plan_->first_of_target(top.node); cell != nullptr; cell = cell->next_of_target) {
+                if (source_dist[cell->source] == kInfinity) reach_source(cell->source, top.key, cell, end);
             }
         }
         as_near_.clear();
         return end;
     }
 
-    void reach_source(Index x, double dist, Index cell, End& end) {
-        source_dist_[x] = dist;
-        via_cell_[x] = cell;
+    void reach_source(Index x, double dist, Cell* cell, End& end) {
+        labels_->source_dist[x] = dist;
+        labels_->via_cell[x] = cell;
         reached_sources_.push_back(x);
         const double level = instance_->source.potential[x];
         const double quit = dist + (instance_->reach - level);
         if (quit < end.dist) end = {quit, x, kNone, 0.0};
+        if (bordered_) {
+            const auto margin = instance_->target.tree.margin(among_, instance_->source.points[x]);
+            const double border = dist + std::max(0.0, margin.distance - level);
+            if (border < end.dist) end = {border, kNone, margin.level, 0.0};
+        }
         double limit = end.dist - dist + level;
         const double* const price = instance_->target.potential.data();
         const double* const left = plan_->target_left.data();
-        double* const target_dist = target_dist_.data();
-        looked_at_ += instance_->visit_cheap(x, limit, [&, price, left, target_dist](Index y, double d) {
+        double* const target_dist = labels_->target_dist.data();
+        looked_at_ += rows.visit_cheap(x, limit, [&, price, left, target_dist](Index y, double d) {
             ++looked_at_;
             const double key = dist + std::max(0.0, d + price[y] - level);
             if (!(key < end.dist) || !(key < target_dist[y])) return;
@@ -139,7 +198,7 @@ private:
             }
             if (target_dist[y] == kInfinity) reached_targets_.push_back(y);
             target_dist[y] = key;
-            via_source_[y] = {x, d};
+            labels_->via_source[y] = {x, d};
             if (key > dist) {
                 heap_.push(key, y);
             } else {
@@ -148,54 +207,51 @@ private:
         });
     }
 
-    void raise_potentials(const End& end) {
-        for (const Index x : reached_sources_) {
-            if (source_dist_[x] < end.dist) instance_->source.potential[x] += end.dist - source_dist_[x];
-            source_dist_[x] = kInfinity;
-        }
-        reached_sources_.clear();
-        for (const Index y : reached_targets_) {
-            if (target_dist_[y] < end.dist) instance_->target.potential[y] += end.dist - target_dist_[y];
-            target_dist_[y] = kInfinity;
-        }
-        reached_targets_.clear();
-        if (end.target == kNone) instance_->source.potential[end.last] = instance_->reach;  // exactly, not to rounding
+    // Ends a search: what it reached sooner than `dist` is raised by the difference.
+    void raise_potentials(double dist) {
+        const auto raise = [dist](std::vector<Index>& reached, Column<double>& dist_of, Column<double>& potential) {
+            for (const Index i : reached) {
+                if (dist_of[i] < dist) potential[i] += dist - dist_of[i];
+                dist_of[i] = kInfinity;
+            }
+            reached.clear();
+        };
+        raise(reached_sources_, labels_->source_dist, instance_->source.potential);
+        raise(reached_targets_, labels_->target_dist, instance_->target.potential);
     }
 
     // Moves as much as the way from `start` to the end allows.
     void augment(Index start, const End& end) {
         if (end.target == kNone && end.last == start) return;
+        const auto cell_of = [this](Index x) { return labels_->via_cell[x]; };
         double mass = plan_->source_left[start];
         if (end.target != kNone) mass = std::min(mass, plan_->target_left[end.target]);
-        for (Index x = end.last; x != start; x = via_source_[plan_->cell(via_cell_[x]).target].source) {
-            mass = std::min(mass, plan_->cell(via_cell_[x]).mass);
-        }
+        for (Index x = end.last; x != start; x = labels_->via_source[cell_of(x)->target].source) mass = std::min(mass, cell_of(x)->mass);
         if (end.target != kNone) {
             plan_->target_left[end.target] -= mass;
-            plan_->add(end.last, end.target, mass, end.step);
+            plan_->add(end.last, end.target, mass, end.step, stock);
         } else {
             plan_->source_left[end.last] += mass;
         }
         for (Index x = end.last; x != start;) {
-            const Index y = plan_->cell(via_cell_[x]).target;
-            plan_->take(via_cell_[x], mass);
-            x = via_source_[y].source;
-            plan_->add(x, y, mass, via_source_[y].step);
+            const Index y = cell_of(x)->target;
+            plan_->take(cell_of(x), mass, stock);
+            x = labels_->via_source[y].source;
+            plan_->add(x, y, mass, labels_->via_source[y].step, stock);
         }
         plan_->source_left[start] -= mass;
     }
 
     Instance<D>* instance_ = nullptr;
     Plan* plan_ = nullptr;
+    Labels* labels_ = nullptr;
+    Subtree among_{0, 0};
+    bool bordered_ = false;
     std::uint64_t looked_at_ = 0;
+    double allowed_ = 0.0;
+    // Of the current search.
     Heap heap_;
     std::vector<Index> as_near_;  // targets no further than the source they were reached from: they come next, without the heap
-    std::vector<Index> unplaced_;
-    // Of the current search: the distance of each reached node, and how it was reached.
-    std::vector<double> source_dist_;
-    std::vector<double> target_dist_;
-    std::vector<Index> via_cell_;
-    std::vector<Via> via_source_;
     std::vector<Index> reached_sources_;
     std::vector<Index> reached_targets_;
 };

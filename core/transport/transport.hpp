@@ -4,99 +4,84 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "geometry/box.hpp"
 #include "geometry/points.hpp"
+#include "support/column.hpp"
 #include "support/interrupt.hpp"
+#include "support/parallel.hpp"
 #include "transport/coincident.hpp"
 #include "transport/instance.hpp"
 #include "transport/multiscale_simplex.hpp"
 #include "transport/plan.hpp"
 #include "transport/shortest_paths.hpp"
+#include "transport/surroundings.hpp"
+#include "transport/tiles.hpp"
 
 namespace flatmetric {
 
-// Which method solves a problem. `automatic` is the rule below; the others are for testing each method on its own.
-enum class Method { automatic, shortest_paths, simplex };
+// Which method solves a problem. `automatic` is the rule below; the others are for testing each method on its own: shortest paths or
+// the simplex for everything, and either of them in tiles of single points.
+enum class Method { automatic, shortest_paths, simplex, paths_in_tiles, simplex_in_tiles };
 
 // Exact partial transport between two weighted point sets where leaving a unit of mass on both sides costs `reach`.
 //
-// Shortest paths come first. A local problem takes a few arc visits per point; where they need more than
-// kFreeLooks + kLooks N^1.5, mass has to travel far past others, and the network simplex, whose cost depends little on
-// that, starts afresh.
+// A large problem is cut into tiles, which are solved on their own; what must cross a border waits until two tiles, and then
+// two pairs of tiles, are joined. Within each of these parts shortest paths come first. A local problem takes a few arc visits per
+// point; where they need more than kFreeLooks + kLooks N^1.5, mass has to travel past many others, and the network simplex, whose
+// cost depends little on that, solves what is connected to the mass that was not placed.
 template <int D>
 class Transport {
 public:
     void solve(Points<D> sources, const double* source_mass, Points<D> targets, const double* target_mass,
-               const Box<D>& target_box, double reach, Method method, Interrupt& interrupt) {
-        instance_.load(sources, source_mass, targets, target_mass, target_box, reach, interrupt);
-        merged_ = instance_.many_coincide();
+               const Box<D>& target_box, double reach, Method method, Crew& crew) {
+        const bool tiny_tiles = method == Method::paths_in_tiles || method == Method::simplex_in_tiles;
+        const auto load = [&](Points<D> from, const double* from_mass, Points<D> to, const double* to_mass) {
+            const Index leaf = tiny_tiles ? 1 : std::max(from.n, to.n) > kSmall ? kLeaf : kNone;
+            instance_.load(from, from_mass, to, to_mass, reach, leaf, crew);
+        };
+        load(sources, source_mass, targets, target_mass);
+        merged_ = instance_.many_coincide(crew);
         if (merged_) {
             places_of_sources_.merge(sources, source_mass);
             places_of_targets_.merge(targets, target_mass);
-            instance_.load(places_of_sources_.points(), places_of_sources_.mass(), places_of_targets_.points(),
-                           places_of_targets_.mass(), target_box, reach, interrupt);
+            load(places_of_sources_.points(), places_of_sources_.mass(), places_of_targets_.points(), places_of_targets_.mass());
         }
-        plan_.reset(instance_.source.mass, instance_.target.mass);
-        by_simplex_ = method == Method::simplex || !shortest_paths_.solve(instance_, plan_, allowed_looks(method));
-        if (by_simplex_) {
-            simplex_.solve(instance_, plan_);
+        if (workers_.size() < static_cast<std::size_t>(crew.size())) workers_.resize(crew.size());
+        for (Worker& worker : workers_) worker.paths.stock.reset();
+        plan_.reset(instance_.source.mass, instance_.target.mass, crew);
+        by_simplex_ = false;
+        if (instance_.has_trees()) {
+            solve_large(method, tiny_tiles ? 1 : kTile, crew);
         } else {
-            instance_.tighten_potentials();
+            crew.run(1, [&](std::size_t, int, Interrupt& interrupt) { solve_small(target_box, method, interrupt, crew); });
         }
+        instance_.price_points_without_mass(crew);
     }
 
     bool by_simplex() const { return by_simplex_; }
 
-    // At most so many pairs are visited.
-    std::size_t most_pairs() const {
-        return plan_.size() + (merged_ ? places_of_sources_.rows() + places_of_targets_.rows() : 0);
-    }
+    // Whether points were merged, so that the pairs can't be visited by ranges of targets.
+    bool merged() const { return merged_; }
+    Index targets() const { return instance_.target.points.n; }
 
     // Calls visit(source, target, mass, distance) for every pair of points that mass is moved between.
     template <class Visit>
-    void visit_pairs(const Visit& visit) {
-        if (merged_) {
-            split_plan(visit);
-        } else {
-            plan_.visit([&](const Cell& cell) {
-                visit(instance_.original_source(cell.source), instance_.original_target(cell.target), cell.mass, cell.distance);
-            });
-        }
+    void visit_pairs(Index begin, Index end, const Visit& visit) const {
+        plan_.visit(begin, end, [&](const Cell& cell) {
+            visit(instance_.original_source(cell.source), instance_.original_target(cell.target), cell.mass, cell.distance);
+        });
     }
-
-    // The mass that stays on each side, as terms of a sum.
-    const std::vector<double>& source_left() const { return plan_.source_left; }
-    const std::vector<double>& target_left() const { return plan_.target_left; }
-
-    // Calls visit(point, potential) for every point of a side.
+    // Where points were merged: mass moved between two places is taken from the rows at one, one after the other, and handed to those at
+    // the other.
     template <class Visit>
-    void visit_source_potentials(const Visit& visit) const {
-        visit_potentials(instance_.source, places_of_sources_, [this](Index x) { return instance_.original_source(x); }, visit);
-    }
-    template <class Visit>
-    void visit_target_potentials(const Visit& visit) const {
-        visit_potentials(instance_.target, places_of_targets_, [this](Index y) { return instance_.original_target(y); }, visit);
-    }
-
-private:
-    static constexpr double kLooks = 8.0;
-    static constexpr double kMostLooks = 400.0;   // for a point, where that is less than kLooks N^0.5
-    static constexpr double kFreeLooks = 2000.0;  // looks that are cheaper than a start of the simplex
-
-    double allowed_looks(Method method) const {
-        if (method == Method::shortest_paths) return std::numeric_limits<double>::infinity();
-        const double points = instance_.source.points.n + static_cast<double>(instance_.target.points.n);
-        return kFreeLooks + points * std::min(kMostLooks, kLooks * std::sqrt(points));
-    }
-
-    // Mass moved between two places is taken from the rows at one, one after the other, and handed to those at the other.
-    template <class Visit>
-    void split_plan(const Visit& visit) {
+    void visit_merged_pairs(const Visit& visit) const {
         typename Coincident<D>::Cursor from(places_of_sources_);
         typename Coincident<D>::Cursor to(places_of_targets_);
-        plan_.visit([&](const Cell& cell) {
+        plan_.visit(0, targets(), [&](const Cell& cell) {
             const Index x = instance_.original_source(cell.source);
             const Index y = instance_.original_target(cell.target);
             for (double left = cell.mass; left > 0.0;) {
@@ -109,27 +94,253 @@ private:
         });
     }
 
-    template <class Original, class Visit>
-    void visit_potentials(const typename Instance<D>::Side& side, const Coincident<D>& places, const Original& original,
-                          const Visit& visit) const {
-        for (Index i = 0; i < side.points.n; ++i) {
-            const double potential = side.potential[i];
-            if (merged_) {
-                places.visit_rows(original(i), [&](Index row) { visit(row, potential); });
-            } else {
-                visit(original(i), potential);
+    // The mass that stays on each side, as terms of a sum.
+    const Column<double>& source_left() const { return plan_.source_left; }
+    const Column<double>& target_left() const { return plan_.target_left; }
+
+    // Calls visit(point, potential) for every point of a side.
+    template <class Visit>
+    void visit_source_potentials(const Visit& visit, Crew& crew) const {
+        visit_potentials(instance_.source, places_of_sources_, [this](Index x) { return instance_.original_source(x); }, visit, crew);
+    }
+    template <class Visit>
+    void visit_target_potentials(const Visit& visit, Crew& crew) const {
+        visit_potentials(instance_.target, places_of_targets_, [this](Index y) { return instance_.original_target(y); }, visit, crew);
+    }
+
+private:
+    static constexpr Index kSmall = 512;          // up to here lists from a grid beat a tree
+    static constexpr Index kLeaf = 12;            // points in a leaf of a tree, at most
+    static constexpr Index kTile = 25000;         // targets that one thread takes at a time, at most
+    static constexpr std::ptrdiff_t kTurns = 8;   // of the sources of a tile
+    static constexpr double kLooks = 8.0;
+    static constexpr double kMostLooks = 400.0;   // for a point, where that is less than kLooks N^0.5
+    static constexpr double kFreeLooks = 2000.0;  // looks that are cheaper than a start of the simplex
+
+    // What one thread works with.
+    struct alignas(128) Worker {  // two threads never write to one cache line
+        ShortestPaths<D> paths;
+        Surroundings<D> surroundings;
+        MultiscaleSimplex<D> simplex;
+        std::vector<Index> unplaced;
+        std::vector<Waiting> left;
+        bool by_simplex = false;
+    };
+
+    // What a part leaves to the one that it belongs to: sources with mass, and whether more searches are a waste.
+    struct Left {
+        std::vector<Waiting> sources;
+        bool hopeless = false;
+    };
+
+    static double allowed_looks(Method method, double points) {
+        if (method == Method::shortest_paths || method == Method::paths_in_tiles) return std::numeric_limits<double>::infinity();
+        if (method == Method::simplex_in_tiles) return -1.0;
+        return kFreeLooks + points * std::min(kMostLooks, kLooks * std::sqrt(points));
+    }
+
+    void solve_small(const Box<D>& target_box, Method method, Interrupt& interrupt, Crew& crew) {
+        Worker& mine = workers_[0];
+        const Index sources = instance_.source.points.n;
+        mine.paths.rows.list_all(instance_, target_box, interrupt);
+        mine.paths.enter(instance_, plan_, labels_, {0, 0});
+        mine.unplaced.clear();
+        for (Index x = 0; x < sources; ++x) {
+            if (!mine.paths.place_at_nearest(x, std::numeric_limits<double>::infinity())) mine.unplaced.push_back(x);
+        }
+        by_simplex_ = method == Method::simplex;
+        if (!by_simplex_ && !mine.unplaced.empty()) {
+            labels_.reset(sources, targets(), crew);
+            mine.paths.limit_looks(allowed_looks(method, sources + static_cast<double>(targets())));
+            by_simplex_ = !place_listed(mine, 0.0, 1.0);
+        }
+        if (by_simplex_) {
+            solve_all_by_simplex(mine, interrupt);
+            return;
+        }
+        for (Index x = 0; x < sources; ++x) {
+            if (!(instance_.source.mass[x] > 0.0)) continue;
+            instance_.tighten(x, instance_.reach, [&](const double& limit, const auto& visit) { mine.paths.rows.visit_cheap(x, limit, visit); });
+        }
+    }
+
+    void solve_all_by_simplex(Worker& mine, Interrupt& interrupt) {
+        std::vector<Index> from(instance_.source.points.n);
+        std::vector<Index> to(targets());
+        std::iota(from.begin(), from.end(), 0);
+        std::iota(to.begin(), to.end(), 0);
+        mine.simplex.solve(instance_, plan_, mine.paths.stock, from, to, [this](Index) { return instance_.reach; }, interrupt);
+    }
+
+    void solve_large(Method method, Index tile, Crew& crew) {
+        proved_.clear();
+        if (method == Method::simplex) {
+            by_simplex_ = true;
+            crew.run(1, [&](std::size_t, int worker, Interrupt& interrupt) { solve_all_by_simplex(workers_[worker], interrupt); });
+            return;
+        }
+        tiles_.cut(instance_, tile, crew);
+        labels_.reset(instance_.source.points.n, targets(), crew);
+        for (Worker& worker : workers_) worker.by_simplex = false;
+        std::vector<Left> left;
+        std::vector<Left> below;
+        for (int level = tiles_.levels(); level >= 0; --level) {
+            left.swap(below);
+            left.assign(std::size_t{1} << level, {});
+            crew.run(left.size(), [&](std::size_t k, int worker, Interrupt& interrupt) {
+                Worker& mine = workers_[worker];
+                const Part part = part_of(level, k);
+                mine.paths.rows.enter(instance_, part.targets, interrupt);
+                mine.paths.enter(instance_, plan_, labels_, part.targets);
+                mine.paths.limit_looks(allowed_looks(method, part.points));
+                mine.left.clear();
+                const bool done = level == tiles_.levels() ? place_first(part, mine) : place_waiting(part, below[2 * k], below[2 * k + 1], mine);
+                left[k].hopeless = !done && method != Method::simplex_in_tiles && !is_local(part);
+                if (!done && !left[k].hopeless) solve_by_simplex(part, mine, interrupt);
+                left[k].sources = mine.left;
+                mine.paths.rows.leave();
+            });
+        }
+        by_simplex_ = std::any_of(workers_.begin(), workers_.end(), [](const Worker& worker) { return worker.by_simplex; });
+        tighten_potentials(crew);
+    }
+
+    // A node of the target tree with the sources that belong to it.
+    struct Part {
+        int level;
+        std::size_t k;
+        Subtree targets;
+        double points;
+    };
+
+    Part part_of(int level, std::size_t k) const {
+        const Subtree at = instance_.target.tree.subtree(level, k);
+        const auto [begin, end] = instance_.target.tree.range(at);
+        return {level, k, at, static_cast<double>(end - begin) + static_cast<double>(tiles_.end(level, k) - tiles_.begin(level, k))};
+    }
+
+    // Places mine.unplaced by shortest paths, which is the work between two shares of all. False if that is hopeless; those whose turn
+    // didn't come then still wait in mine.unplaced.
+    bool place_listed(Worker& mine, double share_before, double share_after) {
+        const double step = (share_after - share_before) / static_cast<double>(mine.unplaced.size());
+        for (std::size_t i = 0; i < mine.unplaced.size(); ++i) {
+            if (mine.paths.place(mine.unplaced[i], share_before + step * static_cast<double>(i + 1), mine.left)) continue;
+            mine.unplaced.erase(mine.unplaced.begin(), mine.unplaced.begin() + static_cast<std::ptrdiff_t>(i));
+            return false;
+        }
+        return true;
+    }
+
+    // The sources of a tile, some at a time, so that a hopeless tile is noticed before all of them are looked at.
+    bool place_first(const Part& part, Worker& mine) {
+        const auto* const begin = tiles_.begin(part.level, part.k);
+        const auto* const end = tiles_.end(part.level, part.k);
+        const std::ptrdiff_t turn = (end - begin) / kTurns + 1;
+        for (const auto* at = begin; at != end;) {
+            const auto* const turn_begin = at;
+            const auto* const turn_end = end - at > turn ? at + turn : end;
+            mine.unplaced.clear();
+            for (; at != turn_end; ++at) {
+                if (!mine.paths.place_at_nearest(at->x, at->margin)) mine.unplaced.push_back(at->x);
+            }
+            const auto share = [&](const auto* of) { return static_cast<double>(of - begin) / static_cast<double>(end - begin); };
+            if (place_listed(mine, share(turn_begin), share(turn_end))) continue;
+            for (; at != end; ++at) mine.unplaced.push_back(at->x);
+            give_up(part, mine);
+            return false;
+        }
+        return true;
+    }
+
+    // The sources that waited for this part. Those that wait for a larger one go on waiting.
+    bool place_waiting(const Part& part, const Left& first, const Left& second, Worker& mine) {
+        mine.unplaced.clear();
+        for (const Left* below : {&first, &second}) {
+            for (const Waiting& source : below->sources) {
+                if (source.level < part.level) {
+                    mine.left.push_back(source);
+                } else {
+                    mine.unplaced.push_back(source.x);
+                }
             }
         }
+        if (!first.hopeless && !second.hopeless && place_listed(mine, 0.0, 1.0)) return true;
+        give_up(part, mine);
+        return false;
+    }
+
+    void give_up(const Part& part, Worker& mine) {
+        for (const Index x : mine.unplaced) mine.left.push_back({x, part.level - 1});
+    }
+
+    // Solves what is connected to mine.left afresh.
+    void solve_by_simplex(const Part& part, Worker& mine, Interrupt& interrupt) {
+        auto& tree = instance_.target.tree;
+        const auto margin = [&](Index x) { return tree.margin(part.targets, instance_.source.points[x]); };
+        mine.unplaced.clear();
+        for (const Waiting& source : mine.left) mine.unplaced.push_back(source.x);
+        mine.surroundings.gather(instance_, part.targets, mine.unplaced, [&](Index x) { return tiles_.holds(part.level, part.k, x); }, interrupt);
+        mine.simplex.solve(instance_, plan_, mine.paths.stock, mine.surroundings.sources, mine.surroundings.targets,
+                           [&](Index x) { return std::min(instance_.reach, margin(x).distance); }, interrupt);
+        mine.by_simplex = true;
+        tree.bound_prices(part.targets, [this](Index y) { return instance_.target.potential[y]; });
+        mine.left.clear();
+        if (part.level == 0) proved_.resize(instance_.source.points.n, false);
+        for (const Index x : mine.surroundings.sources) {
+            if (plan_.source_left[x] > 0.0 && instance_.source.potential[x] < instance_.reach) mine.left.push_back({x, margin(x).level});
+            if (part.level == 0) proved_[x] = true;
+        }
+    }
+
+    // Whether most sources of a part have everything in reach inside it. Elsewhere the simplex would solve a problem that has little to
+    // do with the whole.
+    bool is_local(const Part& part) const {
+        const auto* const begin = tiles_.begin(part.level, part.k);
+        const auto* const end = tiles_.end(part.level, part.k);
+        const auto deep = std::count_if(begin, end, [&](const auto& at) {
+            return instance_.target.tree.margin(part.targets, instance_.source.points[at.x]).distance >= instance_.reach;
+        });
+        return 2 * deep >= end - begin;
+    }
+
+    void tighten_potentials(Crew& crew) {
+        const auto price = [this](Index y) { return instance_.target.mass[y] > 0.0 ? instance_.target.potential[y] : instance_.reach; };
+        instance_.target.tree.bound_prices(price, crew);
+        over_ranges(instance_.source.points.n, crew, [&](std::size_t begin, std::size_t end) {
+            for (auto x = static_cast<Index>(begin); x < static_cast<Index>(end); ++x) {
+                if (!(instance_.source.mass[x] > 0.0) || (!proved_.empty() && proved_[x])) continue;
+                instance_.tighten(x, instance_.reach, [&](const double& limit, const auto& visit) {
+                    instance_.target.tree.look_cheap(instance_.source.points[x], limit, price, visit);
+                });
+            }
+        });
+    }
+
+    template <class Original, class Visit>
+    void visit_potentials(const typename Instance<D>::Side& side, const Coincident<D>& places, const Original& original,
+                          const Visit& visit, Crew& crew) const {
+        over_ranges(side.points.n, crew, [&](std::size_t begin, std::size_t end) {
+            for (auto i = static_cast<Index>(begin); i < static_cast<Index>(end); ++i) {
+                const double potential = side.potential[i];
+                if (merged_) {
+                    places.visit_rows(original(i), [&](Index row) { visit(row, potential); });
+                } else {
+                    visit(original(i), potential);
+                }
+            }
+        });
     }
 
     Instance<D> instance_;
     Plan plan_;
+    Labels labels_;
     bool merged_ = false;
     Coincident<D> places_of_sources_;
     Coincident<D> places_of_targets_;
+    Tiles<D> tiles_;
+    std::vector<Worker> workers_;
     bool by_simplex_ = false;
-    ShortestPaths<D> shortest_paths_;
-    MultiscaleSimplex<D> simplex_;
+    std::vector<char> proved_;  // sources whose potentials the simplex has made feasible for good; empty: none
 };
 
 }  // namespace flatmetric
