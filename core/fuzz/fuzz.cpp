@@ -74,7 +74,7 @@ Problem decode(Bytes& bytes) {
     problem.weighted = (flags & 1) != 0;
     problem.framed = (flags & 2) != 0;
     problem.threads = (flags & 4) != 0 ? 3 : 1;
-    problem.method = static_cast<Method>(bytes.below(3));
+    problem.method = static_cast<Method>(bytes.below(5));
     const unsigned largest = (flags & 8) != 0 ? 700 : 30;
     const unsigned n = bytes.below(largest + 1);
     const unsigned m = (flags & 16) != 0 ? n : bytes.below(largest + 1);

@@ -225,9 +225,12 @@ private:
             interrupt.tick();
             const double potential = simplex_.source_potential(x);
             const bool again = !any && potential <= seen_[x];
-            // Of the arcs that were listed for the last source, each is dearer by no more than the way between the two.
-            const double nearby = x == 0 ? reach_ : std::min(reach_, unlisted + distance<D>(from[x - 1], from[x], from.dims()));
-            unlisted = list_cheapest(from[x], any ? nearby : potential - tolerance, again);
+            double limit = potential - tolerance;
+            if (any) {  // the arcs that were listed for the last source are dearer by no more than the way between the two
+                const double nearby = x == 0 ? reach_ : unlisted + distance<D>(from[x - 1], from[x], from.dims());
+                limit = std::max(limit, std::min(reach_, nearby));
+            }
+            unlisted = list_cheapest(from[x], limit, again);
             seen_[x] = again ? std::min(seen_[x], unlisted + tolerance) : unlisted + tolerance;
             for (Candidate& candidate : candidates_) {
                 candidate.reduced -= potential;

@@ -25,6 +25,7 @@ public:
                 Interrupt& interrupt) {
         const auto& from = instance.source.tree;
         const auto& to = instance.target.tree;
+        const double reach = (1.0 + kSlack) * instance.reach;
         const auto any = [&](Index leaf) {
             for (Index x = from.leaf_begin(leaf); x < from.leaf_begin(leaf + 1); ++x) {
                 if (belong(x)) return true;
@@ -40,8 +41,8 @@ public:
         }
         while (!source_waiting_.empty()) {
             interrupt.tick();
-            step(from, source_waiting_, to, part, instance.reach, target_leaf_, target_waiting_, [](Index) { return true; });
-            while (!target_waiting_.empty()) step(to, target_waiting_, from, from.whole(), instance.reach, source_leaf_, source_waiting_, any);
+            step(from, source_waiting_, to, part, reach, target_leaf_, target_waiting_, [](Index) { return true; });
+            while (!target_waiting_.empty()) step(to, target_waiting_, from, from.whole(), reach, source_leaf_, source_waiting_, any);
         }
         sources.clear();
         targets.clear();
@@ -58,6 +59,8 @@ public:
     }
 
 private:
+    static constexpr double kSlack = 1e-9;  // a plan may use pairs that are as far apart as the reach, but for rounding
+
     // Takes one leaf off a list and adds to the other list what it meets for the first time.
     template <class Accept>
     void step(const KdTree<D>& from, std::vector<Index>& waiting, const KdTree<D>& to, Subtree among, double reach,
