@@ -7,7 +7,7 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fra
 FUZZ_SECONDS ?= 60
 FUZZ_FLAGS := -std=c++17 -O1 -g -ffp-contract=off -Wall -Wextra -Wpedantic -Werror $(SANITIZE) -Icore
 
-.PHONY: demo test prove browser plot bench scaling lint types fuzz clean
+.PHONY: demo test prove browser plot bench scaling races lint types fuzz clean
 
 demo: .venv/installed
 	@$(BIN)/flatmetric demo
@@ -16,13 +16,14 @@ demo: .venv/installed
 test: .venv/installed-dev browser
 	$(BIN)/python -m pytest --numprocesses auto -m 'not prove'
 
-# The long proofs: every sample file damaged in two thousand ways, and how often the verdicts hold, whose tables go into
+# The long proofs: tiny problems by the thousand, every sample file damaged in two thousand ways, and how often the verdicts hold, whose tables go into
 # docs/certainty.md, and what `check` finds, which goes into docs/checking.md (its real data: FLATMETRIC_DATA). The movies of 2000 frames take as
 # long as all others: make prove SHORT=1 leaves them, and the check, as they are.
 prove: .venv/installed-dev
 	$(BIN)/python -m pytest --numprocesses auto -m prove tests
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m proofs $(if $(SHORT),--short)
 	$(if $(SHORT),,OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m proofs.detection)
+	$(BIN)/python -m proofs.tiny
 
 # The pages are tested in a real browser; where it is missing and can be installed, it is.
 browser:
@@ -35,11 +36,16 @@ browser:
 plot:
 	cd src/flatmetric/pages/assets/plot && npm install --no-package-lock --silent && npm run --silent build
 
-# Every regime against its peers; about ten minutes on an otherwise idle machine. One alone: make bench ONLY=H
-# How the core scales with the number of threads; needs a compiler alone.
+# How the core scales with the number of threads, which needs a compiler alone; and the same under the thread sanitizer, with fewer points.
 scaling: build/scaling
 	build/scaling
 
+races: build/races
+	build/races 4 pooled 5
+	build/races 4 filaments 20
+	build/races 4 "20 000 frames" 20
+
+# Every regime against its peers; about half an hour on an otherwise idle machine. One alone: make bench ONLY=H
 bench: .venv/installed-dev
 	$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY))
 
@@ -58,6 +64,10 @@ fuzz: build/fuzz build/fuzz_text
 build/scaling: benchmarks/scaling.cpp $(BUILD_INPUTS)
 	@mkdir -p build
 	$(CXX) -std=c++17 -O3 -ffp-contract=off -Wall -Wextra -Icore benchmarks/scaling.cpp core/frames/solve.cpp -pthread -o $@
+
+build/races: benchmarks/scaling.cpp $(BUILD_INPUTS)
+	@mkdir -p build
+	$(CXX) -std=c++17 -O1 -g -fsanitize=thread -Icore benchmarks/scaling.cpp core/frames/solve.cpp -pthread -o $@
 
 build/fuzz_text: core/fuzz/text.cpp $(BUILD_INPUTS)
 	@mkdir -p build

@@ -170,9 +170,17 @@ def regime_k() -> Iterator[Row]:
     ):
         if problem is None:
             continue
-        # Taken in turns, so that a passing load on the machine meets both.
+        # Two threads; taken in turns, so that a passing load on the machine meets both.
         one, two = zip(
             *((peers.flatmetric(problem, 1)[1], peers.flatmetric(problem, 2)[1]) for _ in range(15)), strict=True
+        )
+        yield Row("K", what, problem.size, statistics.median(two), "one thread", statistics.median(one), 1.85)
+    for what, problem, repeats in (
+        ("pooled, 500 per um2", problems.pooled(1_000_000, per_um2=500), 3),
+        ("filaments, result drawn apart", problems.filaments(1_000_000), 1),
+    ):
+        one, two = zip(
+            *((peers.flatmetric(problem, 1)[1], peers.flatmetric(problem, 2)[1]) for _ in range(repeats)), strict=True
         )
         yield Row("K", what, problem.size, statistics.median(two), "one thread", statistics.median(one), 1.7)
 

@@ -1,6 +1,9 @@
 // How the core scales with threads: seconds for 1, 2, 4, ... threads on frames of the paper, on one pooled set and on filaments.
 //
-// Needs nothing but a compiler: `make scaling`, or scaling THREADS PART, where only what has PART in its name is run. The data are those of benchmarks/problems.py in kind, not in bits.
+// Needs nothing but a compiler: `make scaling`, or scaling THREADS PART DIVISOR, where only what has PART in its name is run, with so many
+// times fewer points. The data are those of benchmarks/problems.py in kind, not in bits.
+//
+// The last rows tell what the machine allows: as many solves as threads, each alone on its thread with data of its own.
 
 #include <algorithm>
 #include <chrono>
@@ -137,6 +140,28 @@ void measure(const std::string& what, const Problem& problem, int runs, int most
     }
 }
 
+void measure_limit(int most) {
+    const Problem problem = paper_frames(2000);
+    double alone = 0.0;
+    for (int count = 1; count <= most; count = count < most ? std::min(2 * count, most) : most + 1) {
+        const std::vector<Problem> copies(static_cast<std::size_t>(count), problem);
+        double best = 1e300;
+        for (int run = 0; run < 10; ++run) {
+            std::vector<std::thread> threads;
+            const auto start = std::chrono::steady_clock::now();
+            for (const Problem& copy : copies) {
+                threads.emplace_back([&copy] {
+                    for (int turn = 0; turn < 4; ++turn) copy.solve(1);
+                });
+            }
+            for (std::thread& thread : threads) thread.join();
+            best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+        }
+        if (count == 1) alone = best;
+        std::printf("| limit of the machine | %d | %.4g | %.2f |\n", count, best / count, alone * count / best);
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -145,9 +170,11 @@ int main(int argc, char** argv) {
     const auto run = [&](const std::string& what, int runs, const std::function<Problem()>& make) {
         if (what.find(part) != std::string::npos) measure(what, make(), runs, most);
     };
+    const int divisor = argc > 3 ? std::atoi(argv[3]) : 1;
     std::printf("| what | threads | seconds | times faster |\n|---|---|---|---|\n");
-    run("2000 frames of 100 points", 25, [] { return paper_frames(2000); });
-    run("20 000 frames of 100 points", 7, [] { return paper_frames(20000); });
-    run("pooled, 1M x 0.9M", 2, [] { return pooled(1000000); });
-    run("filaments, 1M x 0.8M", 1, [] { return filaments(1000000); });
+    run("2000 frames of 100 points", 25, [=] { return paper_frames(2000 / divisor); });
+    run("20 000 frames of 100 points", 7, [=] { return paper_frames(20000 / divisor); });
+    run("pooled, 1M x 0.9M", 2, [=] { return pooled(1000000 / divisor); });
+    run("filaments, 1M x 0.8M", 1, [=] { return filaments(1000000 / divisor); });
+    if (std::string("limit of the machine").find(part) != std::string::npos) measure_limit(most);
 }

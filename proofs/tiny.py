@@ -1,8 +1,9 @@
 """Random problems of up to twelve points a side: each method of the core against an exact solver that is not ours.
 
-Unit masses, and whole ones as so many points, are assigned by SciPy. For masses from 1e-6 to 1e6, where such solvers have errors of their
-own, the plan and the potentials are checked from scratch: a feasible plan is an upper bound, feasible potentials are a lower one, and the
-error is what lies between them. Gives the number of answers and the largest error, relative to the value.
+Unit masses, and whole ones as so many points, are assigned by SciPy. For masses from 1e-6 to 1e6, where such solvers
+have errors of their own, the plan and the potentials are checked from scratch: a feasible plan is an upper bound,
+feasible potentials are a lower one, and the error is what lies between them. Gives the number of answers and the
+largest error, relative to the value.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ def main() -> None:
     options = parser.parse_args()
     batches = math.ceil(options.problems / _AT_ONCE)
     with ProcessPoolExecutor(thread_count(None)) as pool:
-        found = list(pool.map(try_batch, range(options.seed * 1_000_000, options.seed * 1_000_000 + batches), chunksize=8))
+        found = list(
+            pool.map(try_batch, range(options.seed * 1_000_000, options.seed * 1_000_000 + batches), chunksize=8)
+        )
     worst = {kind: max(batch.errors.get(kind, 0.0) for batch in found) for kind in dict.fromkeys(_KINDS)}
     answers = sum(batch.answers for batch in found)
     print(f"{batches * _AT_ONCE:,} problems, {answers:,} answers by {len(_METHODS)} methods; largest relative errors:")
@@ -60,14 +63,14 @@ def try_batch(seed: int) -> Worst:
     lam = float(rng.choice([0.02, 0.1, 0.3, 0.5, 1.0, 3.0, 30.0]))
     sides = [[_points(rng, dim) for _ in range(_AT_ONCE)] for _ in range(2)]
     masses = [[_masses(rng, kind, len(points)) for points in side] for side in sides]
-    problems = list(zip(*sides, *masses, strict=True))
-    expected = np.array([] if kind == "real" else [assigned(*problem, lam) for problem in problems])
+    problems = list(zip(sides[0], sides[1], masses[0], masses[1], strict=True))
+    expected = np.array([] if kind == "real" else [assigned(p, q, a, b, lam) for p, q, a, b in problems])
     frames = [np.repeat(np.arange(_AT_ONCE), [len(points) for points in side]) for side in sides]
     coords = [np.concatenate(side) for side in sides]
-    given = [None if kind == "units" else np.concatenate(side) for side in masses]
+    given = (None, None) if kind == "units" else (np.concatenate(masses[0]), np.concatenate(masses[1]))
     error = 0.0
     for method in _METHODS:
-        out = solve(*coords, *given, *frames, lam, 1.0, method, 1)
+        out = solve(coords[0], coords[1], given[0], given[1], frames[0], frames[1], lam, 1.0, method, 1)
         assert out.frames is not None
         values = np.zeros(_AT_ONCE)  # a frame without points is not listed
         values[out.frames.frame] = out.frames.displaced + out.frames.missed + out.frames.false
@@ -121,7 +124,9 @@ def bounds(
         f, g = out.truth_potential[rows], out.pred_potential[columns]
         distances = _distances(truth, pred)
         # What rounding lets a potential exceed is taken off the bound.
-        excess = max(0.0, float((f[:, None] - g[None] - distances).max(initial=0.0)), float(np.abs(f).max(initial=0.0)) - lam)
+        excess = max(
+            0.0, float((f[:, None] - g[None] - distances).max(initial=0.0)), float(np.abs(f).max(initial=0.0)) - lam
+        )
         least[k] = math.fsum([*(a * f), *(-b * g)]) - excess * min(a.sum(), b.sum())
         chosen = slice(*pair_starts[k : k + 2])
         i, j, mass = out.pair_truth[chosen] - rows.start, out.pair_pred[chosen] - columns.start, out.pair_mass[chosen]

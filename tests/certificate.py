@@ -30,10 +30,7 @@ def solve(problem: Problem, **options: object) -> fm.FlatResult:
 def solve_by_each_method(problem: Problem) -> list[fm.FlatResult]:
     """The answers of each of the core's methods by itself, and of the rule that chooses between them."""
     truth, pred = point_sets(problem.truth, problem.pred, problem.truth_weights, problem.pred_weights, None, None, None)
-    return [
-        solve_exactly(truth, pred, problem.lam, threads=1, core_method=method)
-        for method in Method
-    ]
+    return [solve_exactly(truth, pred, problem.lam, threads=1, core_method=method) for method in Method]
 
 
 def check(problem: Problem, result: fm.FlatResult, tolerance: float = 1e-9) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import flatmetric as fm
-from flatmetric import _validation
+from flatmetric import _core, _validation
 from flatmetric.api.leaderboard import board_options
 from flatmetric.challenge import leaderboard
 from flatmetric.challenge.submissions import Found, Submission
@@ -81,3 +81,36 @@ def test_a_leaderboard_fans_out_once(pools: list[int], tmp_path: Path, monkeypat
 
 def test_the_default_is_one_thread_for_each_core() -> None:
     assert _validation.thread_count(None) == len(os.sched_getaffinity(0))
+
+
+@pytest.mark.parametrize("kind", ["easy", "hard", "weighted", "frames"])
+def test_any_number_of_threads_gives_the_same_bits(kind: str) -> None:
+    """One frame of many tiles, which threads share, and large frames among small ones."""
+    rng = np.random.default_rng(5)
+    n = 70_000
+    truth = rng.uniform(0, 12_000, (n, 2))
+    if kind == "hard":  # bursts along lines that cross all borders of tiles: too many for too few partners nearby
+        sites = rng.uniform(0, 1, (60, 2, 2)) * 6000
+        along = rng.uniform(0, 1, (2, n // 10, 1))
+        truth, pred = (
+            np.repeat(pick[:, 0] * (1 - t) + pick[:, 1] * t, 10, axis=0) + rng.normal(0, 12, (n, 2))
+            for pick, t in ((sites[rng.integers(60, size=n // 10)], part) for part in along)
+        )
+        pred = pred[: n * 8 // 10]
+    else:
+        pred = truth[: n * 9 // 10] + rng.normal(0, 20, (n * 9 // 10, 2))
+    masses: list[Any] = [rng.lognormal(size=len(side)) if kind == "weighted" else None for side in (truth, pred)]
+    frames: list[Any] = [None, None]
+    if kind == "frames":
+        frames = [np.sort(np.minimum(rng.integers(0, 60, len(side)), 20)) for side in (truth, pred)]
+    solutions = [
+        _core.solve(truth, pred, masses[0], masses[1], frames[0], frames[1], 60.0, 1.0, _core.Method.automatic, threads)
+        for threads in (1, 2, 3, 16)
+    ]
+    assert (solutions[0].by_simplex > 0) == (kind == "hard")
+    for solution in solutions:
+        assert solution.lower_bound == pytest.approx(solution.displaced + solution.missed + solution.false, rel=1e-12)
+        for name in ("displaced", "missed", "false", "lower_bound", "by_simplex"):
+            assert getattr(solution, name) == getattr(solutions[0], name)
+        for name in ("pair_truth", "pair_pred", "pair_mass", "pair_distance", "truth_potential", "pred_potential"):
+            np.testing.assert_array_equal(getattr(solution, name), getattr(solutions[0], name))

@@ -144,8 +144,8 @@ private:
         const auto total = [this](double Parts::*part) {
             return sum_of(solution_.parts.size(), [&](std::size_t k) { return solution_.parts[k].*part; });
         };
-        solution_.total = {total(&Parts::displaced), total(&Parts::missed), total(&Parts::false_), total(&Parts::lower_bound),
-                           std::any_of(solution_.parts.begin(), solution_.parts.end(), [](const Parts& p) { return p.by_simplex; })};
+        solution_.total = {total(&Parts::displaced), total(&Parts::missed), total(&Parts::false_), total(&Parts::lower_bound), 0};
+        for (const Parts& parts : solution_.parts) solution_.total.by_simplex += parts.by_simplex;
         truth_.restore_order(solution_.truth_potential, team_);
         pred_.restore_order(solution_.pred_potential, team_);
     }

@@ -222,6 +222,19 @@ public:
         return found.size() <= most;
     }
 
+    // Calls visit(leaf) for the leaves of a subtree that may hold points as close as `reach` to q, but for those below nodes to skip(node). The
+    // node of a leaf is leaves() - 1 + leaf, and that above a node (node - 1) / 2.
+    template <class Skip, class Visit>
+    void visit_leaves(Subtree among, const double* q, double reach, const Skip& skip, const Visit& visit) const {
+        if (skip(among.node) || squared_distance_to_box(among.node, q) > reach * reach) return;
+        if (among.depth == 0) {
+            visit(static_cast<Index>(leaf_of(among.node)));
+            return;
+        }
+        visit_leaves({2 * among.node + 1, among.depth - 1}, q, reach, skip, visit);
+        visit_leaves({2 * among.node + 2, among.depth - 1}, q, reach, skip, visit);
+    }
+
     // Sets the bounds from `price`, which may afterwards only grow until the next call.
     template <class Price>
     void bound_prices(const Price& price) {

@@ -39,7 +39,7 @@ struct Parts {
     double missed = 0.0;
     double false_ = 0.0;
     double lower_bound = 0.0;
-    bool by_simplex = false;
+    std::int64_t by_simplex = 0;  // how many points of the side with less mass the simplex has placed
 };
 
 // The Flat Metric of one pair of measures. Buffers are kept from one problem to the next.

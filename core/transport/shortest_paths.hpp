@@ -107,18 +107,26 @@ public:
         return !(left > 0.0);
     }
 
-    // Starts to count the looks at arcs, of which there may be `allowed`.
-    void limit_looks(double allowed) {
+    // Starts to count the looks at arcs, of which there may be `allowed`, when `share` of the work is done.
+    void limit_looks(double allowed, double share) {
         looked_at_ = 0;
         allowed_ = allowed;
+        first_share_ = share;
+        longest_search_ = 0;
+        hardest_ = kNone;
     }
 
     // Places the mass of a source. What must wait is added to `left`. False, with mass still unplaced, if too many arcs had to be looked
     // at, or would have to at this rate, with `share` of the work done.
     bool place(Index x, double share, std::vector<Waiting>& left) {
         while (plan_->source_left[x] > 0.0 && instance_->source.potential[x] < instance_->reach) {
-            if (static_cast<double>(looked_at_) > std::max(kFirstShare, share) * allowed_) return false;
+            if (static_cast<double>(looked_at_) > std::max(kFirstShare, share - first_share_) * allowed_) return false;
+            const std::uint64_t before = looked_at_;
             const End end = search(x);
+            if (looked_at_ - before > longest_search_) {
+                longest_search_ = looked_at_ - before;
+                hardest_ = x;
+            }
             if (end.last == kNone) {
                 raise_potentials(0.0);
                 left.push_back({x, end.target});
@@ -130,6 +138,9 @@ public:
         }
         return true;
     }
+
+    // The source with the longest search since limit_looks; kNone if there was none.
+    Index hardest() const { return hardest_; }
 
 private:
     static constexpr double kFirstShare = 0.1;  // of the allowed work that may be done before it is compared with what is achieved
@@ -249,6 +260,9 @@ private:
     bool bordered_ = false;
     std::uint64_t looked_at_ = 0;
     double allowed_ = 0.0;
+    double first_share_ = 0.0;
+    std::uint64_t longest_search_ = 0;
+    Index hardest_ = kNone;
     // Of the current search.
     Heap heap_;
     std::vector<Index> as_near_;  // targets no further than the source they were reached from: they come next, without the heap

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <limits>
 #include <vector>
 
 #include "geometry/kdtree.hpp"
@@ -12,7 +11,6 @@
 namespace flatmetric {
 
 // All sources and targets whose mass could depend on that of some sources: whatever is in reach of them, in reach of that, and so on.
-// Gathered by leaves of the trees, which may take in a little more than is connected.
 template <int D>
 class Surroundings {
 public:
@@ -26,60 +24,68 @@ public:
         const auto& from = instance.source.tree;
         const auto& to = instance.target.tree;
         const double reach = (1.0 + kSlack) * instance.reach;
-        const auto any = [&](Index leaf) {
-            for (Index x = from.leaf_begin(leaf); x < from.leaf_begin(leaf + 1); ++x) {
-                if (belong(x)) return true;
-            }
-            return false;
-        };
-        source_leaf_.assign(from.leaves(), false);
-        target_leaf_.assign(to.leaves(), false);
-        for (const Index x : around) {
-            const Index leaf = from.leaf_with(x, 0);
-            if (!source_leaf_[leaf]) source_waiting_.push_back(leaf);
-            source_leaf_[leaf] = true;
-        }
-        while (!source_waiting_.empty()) {
+        sources_.start(from);
+        targets_.start(to);
+        for (const Index x : around) sources_.meet(from.leaf_with(x, 0), x);
+        while (!sources_.waiting.empty()) {
             interrupt.tick();
-            step(from, source_waiting_, to, part, reach, target_leaf_, target_waiting_, [](Index) { return true; });
-            while (!target_waiting_.empty()) step(to, target_waiting_, from, from.whole(), reach, source_leaf_, source_waiting_, any);
+            step(from, sources_, to, part, targets_, reach, [](Index) { return true; });
+            while (!targets_.waiting.empty()) step(to, targets_, from, from.whole(), sources_, reach, belong);
         }
-        sources.clear();
-        targets.clear();
-        for (Index leaf = 0; leaf < from.leaves(); ++leaf) {
-            if (!source_leaf_[leaf]) continue;
-            for (Index x = from.leaf_begin(leaf); x < from.leaf_begin(leaf + 1); ++x) {
-                if (belong(x)) sources.push_back(x);
-            }
-        }
-        for (Index leaf = 0; leaf < to.leaves(); ++leaf) {
-            if (!target_leaf_[leaf]) continue;
-            for (Index y = to.leaf_begin(leaf); y < to.leaf_begin(leaf + 1); ++y) targets.push_back(y);
-        }
+        sources_.list(sources);
+        targets_.list(targets);
     }
 
 private:
     static constexpr double kSlack = 1e-9;  // a plan may use pairs that are as far apart as the reach, but for rounding
 
-    // Takes one leaf off a list and adds to the other list what it meets for the first time.
-    template <class Accept>
-    void step(const KdTree<D>& from, std::vector<Index>& waiting, const KdTree<D>& to, Subtree among, double reach,
-              std::vector<bool>& met, std::vector<Index>& next, const Accept& accept) {
-        const Index leaf = waiting.back();
-        waiting.pop_back();
-        to.near_leaves(among, from.leaf_low(leaf), from.leaf_high(leaf), reach, std::numeric_limits<std::size_t>::max(), near_);
-        for (const LeafAt& at : near_) {
-            if (met[at.leaf] || !accept(at.leaf)) continue;
-            met[at.leaf] = true;
-            next.push_back(at.leaf);
+    // The points of a side that were met, and how many below each node of the tree were not.
+    struct Side {
+        std::vector<bool> met;
+        std::size_t first_leaf = 0;  // its node
+        std::vector<Index> unmet;
+        std::vector<Index> waiting;
+
+        void start(const KdTree<D>& tree) {
+            met.assign(tree.points().n, false);
+            first_leaf = static_cast<std::size_t>(tree.leaves()) - 1;
+            unmet.resize(2 * first_leaf + 1);
+            for (Index leaf = 0; leaf < tree.leaves(); ++leaf) unmet[first_leaf + leaf] = tree.leaf_begin(leaf + 1) - tree.leaf_begin(leaf);
+            for (std::size_t node = first_leaf; node-- > 0;) unmet[node] = unmet[2 * node + 1] + unmet[2 * node + 2];
         }
+        void meet(Index leaf, Index point) {
+            if (met[point]) return;
+            met[point] = true;
+            waiting.push_back(point);
+            for (std::size_t node = first_leaf + leaf;; node = (node - 1) / 2) {
+                --unmet[node];
+                if (node == 0) break;
+            }
+        }
+        void list(std::vector<Index>& points) const {
+            points.clear();
+            for (Index i = 0; i < static_cast<Index>(met.size()); ++i) {
+                if (met[i]) points.push_back(i);
+            }
+        }
+    };
+
+    // Takes one point off a list and adds to the other what is in its reach and was not met before.
+    template <class Accept>
+    void step(const KdTree<D>& from, Side& side, const KdTree<D>& to, Subtree among, Side& others, double reach, const Accept& accept) {
+        const double* const q = from.points()[side.waiting.back()];
+        side.waiting.pop_back();
+        const Points<D> points = to.points();
+        const auto skip = [&](std::size_t node) { return others.unmet[node] == 0; };
+        to.visit_leaves(among, q, reach, skip, [&](Index leaf) {
+            for (Index i = to.leaf_begin(leaf); i < to.leaf_begin(leaf + 1); ++i) {
+                if (!others.met[i] && accept(i) && distance<D>(q, points[i], points.dims()) <= reach) others.meet(leaf, i);
+            }
+        });
     }
 
-    std::vector<bool> source_leaf_;
-    std::vector<bool> target_leaf_;
-    std::vector<Index> source_waiting_;
-    std::vector<Index> target_waiting_;
-    std::vector<LeafAt> near_;
+    Side sources_;
+    Side targets_;
 };
 
 }  // namespace flatmetric

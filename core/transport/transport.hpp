@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -53,7 +54,7 @@ public:
         if (workers_.size() < static_cast<std::size_t>(crew.size())) workers_.resize(crew.size());
         for (Worker& worker : workers_) worker.paths.stock.reset();
         plan_.reset(instance_.source.mass, instance_.target.mass, crew);
-        by_simplex_ = false;
+        by_simplex_ = 0;
         if (instance_.has_trees()) {
             solve_large(method, tiny_tiles ? 1 : kTile, crew);
         } else {
@@ -62,7 +63,8 @@ public:
         instance_.price_points_without_mass(crew);
     }
 
-    bool by_simplex() const { return by_simplex_; }
+    // How many sources the simplex has placed; those that it met again in a larger part count again.
+    std::int64_t by_simplex() const { return by_simplex_; }
 
     // Whether points were merged, so that the pairs can't be visited by ranges of targets.
     bool merged() const { return merged_; }
@@ -113,6 +115,7 @@ private:
     static constexpr Index kLeaf = 12;            // points in a leaf of a tree, at most
     static constexpr Index kTile = 25000;         // targets that one thread takes at a time, at most
     static constexpr std::ptrdiff_t kTurns = 8;   // of the sources of a tile
+    static constexpr int kMostRegions = 4;        // of a part that are left to the simplex one by one
     static constexpr double kLooks = 8.0;
     static constexpr double kMostLooks = 400.0;   // for a point, where that is less than kLooks N^0.5
     static constexpr double kFreeLooks = 2000.0;  // looks that are cheaper than a start of the simplex
@@ -124,7 +127,9 @@ private:
         MultiscaleSimplex<D> simplex;
         std::vector<Index> unplaced;
         std::vector<Waiting> left;
-        bool by_simplex = false;
+        std::vector<Index> around;
+        int regions = 0;  // that shortest paths have left to the simplex in this part
+        std::int64_t by_simplex = 0;
     };
 
     // What a part leaves to the one that it belongs to: sources with mass, and whether more searches are a waste.
@@ -148,13 +153,16 @@ private:
         for (Index x = 0; x < sources; ++x) {
             if (!mine.paths.place_at_nearest(x, std::numeric_limits<double>::infinity())) mine.unplaced.push_back(x);
         }
-        by_simplex_ = method == Method::simplex;
-        if (!by_simplex_ && !mine.unplaced.empty()) {
+        bool hopeless = method == Method::simplex;
+        if (!hopeless && !mine.unplaced.empty()) {
             labels_.reset(sources, targets(), crew);
-            mine.paths.limit_looks(allowed_looks(method, sources + static_cast<double>(targets())));
-            by_simplex_ = !place_listed(mine, 0.0, 1.0);
+            mine.paths.limit_looks(allowed_looks(method, sources + static_cast<double>(targets())), 0.0);
+            for (std::size_t i = 0; i < mine.unplaced.size() && !hopeless; ++i) {
+                const double share = static_cast<double>(i + 1) / static_cast<double>(mine.unplaced.size());
+                hopeless = !mine.paths.place(mine.unplaced[i], share, mine.left);
+            }
         }
-        if (by_simplex_) {
+        if (hopeless) {
             solve_all_by_simplex(mine, interrupt);
             return;
         }
@@ -169,19 +177,19 @@ private:
         std::vector<Index> to(targets());
         std::iota(from.begin(), from.end(), 0);
         std::iota(to.begin(), to.end(), 0);
+        by_simplex_ = instance_.source.points.n;
         mine.simplex.solve(instance_, plan_, mine.paths.stock, from, to, [this](Index) { return instance_.reach; }, interrupt);
     }
 
     void solve_large(Method method, Index tile, Crew& crew) {
         proved_.clear();
         if (method == Method::simplex) {
-            by_simplex_ = true;
             crew.run(1, [&](std::size_t, int worker, Interrupt& interrupt) { solve_all_by_simplex(workers_[worker], interrupt); });
             return;
         }
         tiles_.cut(instance_, tile, crew);
         labels_.reset(instance_.source.points.n, targets(), crew);
-        for (Worker& worker : workers_) worker.by_simplex = false;
+        for (Worker& worker : workers_) worker.by_simplex = 0;
         std::vector<Left> left;
         std::vector<Left> below;
         for (int level = tiles_.levels(); level >= 0; --level) {
@@ -189,19 +197,27 @@ private:
             left.assign(std::size_t{1} << level, {});
             crew.run(left.size(), [&](std::size_t k, int worker, Interrupt& interrupt) {
                 Worker& mine = workers_[worker];
-                const Part part = part_of(level, k);
+                const Part part = part_of(level, k, method);
                 mine.paths.rows.enter(instance_, part.targets, interrupt);
                 mine.paths.enter(instance_, plan_, labels_, part.targets);
-                mine.paths.limit_looks(allowed_looks(method, part.points));
+                mine.paths.limit_looks(part.looks, 0.0);
                 mine.left.clear();
-                const bool done = level == tiles_.levels() ? place_first(part, mine) : place_waiting(part, below[2 * k], below[2 * k + 1], mine);
+                mine.regions = 0;
+                const bool done = level == tiles_.levels() ? place_first(part, mine, interrupt)
+                                                           : place_waiting(part, below[2 * k], below[2 * k + 1], mine, interrupt);
                 left[k].hopeless = !done && method != Method::simplex_in_tiles && !is_local(part);
-                if (!done && !left[k].hopeless) solve_by_simplex(part, mine, interrupt);
+                if (!done && !left[k].hopeless) {
+                    list_waiting(mine);
+                    gather_region(part, mine, interrupt);
+                    mine.left.clear();
+                    solve_region(part, mine, interrupt);
+                }
+                if (mine.regions > 0) drop_repeated(mine.left);
                 left[k].sources = mine.left;
                 mine.paths.rows.leave();
             });
         }
-        by_simplex_ = std::any_of(workers_.begin(), workers_.end(), [](const Worker& worker) { return worker.by_simplex; });
+        for (const Worker& worker : workers_) by_simplex_ += worker.by_simplex;
         tighten_potentials(crew);
     }
 
@@ -210,29 +226,44 @@ private:
         int level;
         std::size_t k;
         Subtree targets;
-        double points;
+        std::size_t sources;
+        double looks;  // that shortest paths are allowed
     };
 
-    Part part_of(int level, std::size_t k) const {
+    Part part_of(int level, std::size_t k, Method method) const {
         const Subtree at = instance_.target.tree.subtree(level, k);
         const auto [begin, end] = instance_.target.tree.range(at);
-        return {level, k, at, static_cast<double>(end - begin) + static_cast<double>(tiles_.end(level, k) - tiles_.begin(level, k))};
+        const auto sources = static_cast<std::size_t>(tiles_.end(level, k) - tiles_.begin(level, k));
+        return {level, k, at, sources, allowed_looks(method, static_cast<double>(end - begin) + static_cast<double>(sources))};
     }
 
-    // Places mine.unplaced by shortest paths, which is the work between two shares of all. False if that is hopeless; those whose turn
-    // didn't come then still wait in mine.unplaced.
-    bool place_listed(Worker& mine, double share_before, double share_after) {
+    // Places mine.unplaced by shortest paths, which is the work between two shares of all. Where they lag, the region around the longest
+    // search is left to the simplex, if it is but a part of all. False if that doesn't help; those whose turn didn't come then still wait
+    // in mine.unplaced.
+    bool place_listed(const Part& part, Worker& mine, double share_before, double share_after, Interrupt& interrupt) {
         const double step = (share_after - share_before) / static_cast<double>(mine.unplaced.size());
         for (std::size_t i = 0; i < mine.unplaced.size(); ++i) {
-            if (mine.paths.place(mine.unplaced[i], share_before + step * static_cast<double>(i + 1), mine.left)) continue;
-            mine.unplaced.erase(mine.unplaced.begin(), mine.unplaced.begin() + static_cast<std::ptrdiff_t>(i));
-            return false;
+            const double share = share_before + step * static_cast<double>(i + 1);
+            while (!mine.paths.place(mine.unplaced[i], share, mine.left)) {
+                if (mine.paths.hardest() != kNone && mine.regions < kMostRegions) {
+                    ++mine.regions;
+                    mine.around.assign(1, mine.paths.hardest());
+                    gather_region(part, mine, interrupt);
+                    if (2 * mine.surroundings.sources.size() <= part.sources) {
+                        solve_region(part, mine, interrupt);
+                        mine.paths.limit_looks(part.looks, share);
+                        continue;
+                    }
+                }
+                mine.unplaced.erase(mine.unplaced.begin(), mine.unplaced.begin() + static_cast<std::ptrdiff_t>(i));
+                return false;
+            }
         }
         return true;
     }
 
     // The sources of a tile, some at a time, so that a hopeless tile is noticed before all of them are looked at.
-    bool place_first(const Part& part, Worker& mine) {
+    bool place_first(const Part& part, Worker& mine, Interrupt& interrupt) {
         const auto* const begin = tiles_.begin(part.level, part.k);
         const auto* const end = tiles_.end(part.level, part.k);
         const std::ptrdiff_t turn = (end - begin) / kTurns + 1;
@@ -244,7 +275,7 @@ private:
                 if (!mine.paths.place_at_nearest(at->x, at->margin)) mine.unplaced.push_back(at->x);
             }
             const auto share = [&](const auto* of) { return static_cast<double>(of - begin) / static_cast<double>(end - begin); };
-            if (place_listed(mine, share(turn_begin), share(turn_end))) continue;
+            if (place_listed(part, mine, share(turn_begin), share(turn_end), interrupt)) continue;
             for (; at != end; ++at) mine.unplaced.push_back(at->x);
             give_up(part, mine);
             return false;
@@ -253,7 +284,7 @@ private:
     }
 
     // The sources that waited for this part. Those that wait for a larger one go on waiting.
-    bool place_waiting(const Part& part, const Left& first, const Left& second, Worker& mine) {
+    bool place_waiting(const Part& part, const Left& first, const Left& second, Worker& mine, Interrupt& interrupt) {
         mine.unplaced.clear();
         for (const Left* below : {&first, &second}) {
             for (const Waiting& source : below->sources) {
@@ -264,7 +295,7 @@ private:
                 }
             }
         }
-        if (!first.hopeless && !second.hopeless && place_listed(mine, 0.0, 1.0)) return true;
+        if (!first.hopeless && !second.hopeless && place_listed(part, mine, 0.0, 1.0, interrupt)) return true;
         give_up(part, mine);
         return false;
     }
@@ -273,18 +304,30 @@ private:
         for (const Index x : mine.unplaced) mine.left.push_back({x, part.level - 1});
     }
 
-    // Solves what is connected to mine.left afresh.
-    void solve_by_simplex(const Part& part, Worker& mine, Interrupt& interrupt) {
+    // All that is connected to mine.around.
+    void gather_region(const Part& part, Worker& mine, Interrupt& interrupt) {
+        mine.surroundings.gather(instance_, part.targets, mine.around, [&](Index x) { return tiles_.holds(part.level, part.k, x); }, interrupt);
+    }
+
+    static void list_waiting(Worker& mine) {
+        mine.around.clear();
+        for (const Waiting& source : mine.left) mine.around.push_back(source.x);
+    }
+
+    // A source that the simplex left may have been searched from again.
+    static void drop_repeated(std::vector<Waiting>& sources) {
+        std::stable_sort(sources.begin(), sources.end(), [](const Waiting& a, const Waiting& b) { return a.x < b.x; });
+        sources.erase(std::unique(sources.begin(), sources.end(), [](const Waiting& a, const Waiting& b) { return a.x == b.x; }), sources.end());
+    }
+
+    // Solves mine.surroundings afresh by the simplex.
+    void solve_region(const Part& part, Worker& mine, Interrupt& interrupt) {
         auto& tree = instance_.target.tree;
         const auto margin = [&](Index x) { return tree.margin(part.targets, instance_.source.points[x]); };
-        mine.unplaced.clear();
-        for (const Waiting& source : mine.left) mine.unplaced.push_back(source.x);
-        mine.surroundings.gather(instance_, part.targets, mine.unplaced, [&](Index x) { return tiles_.holds(part.level, part.k, x); }, interrupt);
         mine.simplex.solve(instance_, plan_, mine.paths.stock, mine.surroundings.sources, mine.surroundings.targets,
                            [&](Index x) { return std::min(instance_.reach, margin(x).distance); }, interrupt);
-        mine.by_simplex = true;
+        mine.by_simplex += static_cast<std::int64_t>(mine.surroundings.sources.size());
         tree.bound_prices(part.targets, [this](Index y) { return instance_.target.potential[y]; });
-        mine.left.clear();
         if (part.level == 0) proved_.resize(instance_.source.points.n, false);
         for (const Index x : mine.surroundings.sources) {
             if (plan_.source_left[x] > 0.0 && instance_.source.potential[x] < instance_.reach) mine.left.push_back({x, margin(x).level});
@@ -339,7 +382,7 @@ private:
     Coincident<D> places_of_targets_;
     Tiles<D> tiles_;
     std::vector<Worker> workers_;
-    bool by_simplex_ = false;
+    std::int64_t by_simplex_ = 0;
     std::vector<char> proved_;  // sources whose potentials the simplex has made feasible for good; empty: none
 };
 

@@ -94,7 +94,7 @@ class Solution:
     missed: float
     false: float
     lower_bound: float
-    by_simplex: bool
+    by_simplex: int
     pair_truth: npt.NDArray[np.int64]
     pair_pred: npt.NDArray[np.int64]
     pair_mass: npt.NDArray[np.float64] | None

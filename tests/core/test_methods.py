@@ -16,7 +16,7 @@ def solve(truth: Array, pred: Array, lam: float, method: _core.Method = _core.Me
     out = _core.solve(truth, pred, None, None, None, None, lam, float(len(truth)), method, 1)
     value = out.displaced + out.missed + out.false
     assert abs(value - out.lower_bound) <= 1e-9 * value
-    return value, out.by_simplex
+    return value, out.by_simplex > 0
 
 
 @pytest.mark.parametrize("n", [100, 400, 3000])
@@ -52,6 +52,48 @@ def test_both_methods_agree_on_either_side_of_the_boundary() -> None:
             assert solve(truth, pred, lam, method)[0] == pytest.approx(by_rule, rel=1e-12)
         choices.append(by_simplex)
     assert choices == sorted(choices) and choices[0] != choices[-1]
+
+
+def test_one_hard_region_is_all_that_is_left_to_the_simplex() -> None:
+    """A squeezed cloud and an easy field: far from each other, and then one amid the other."""
+    rng = np.random.default_rng(3)
+    field = rng.uniform(0, 40, (12_000, 2))
+    easy = field[:10_000] + rng.normal(0, 0.01, (10_000, 2))
+    cloud, squeezed = rng.uniform(0, 2, (1_500, 2)), rng.uniform(0, 2, (1_400, 2)) * [0.6, 1.0]
+    for place, most in (([50.0, 20.0], 1_400), ([19.0, 19.0], 11_400)):
+        truth, pred = np.concatenate([field, cloud + place]), np.concatenate([easy, squeezed + place])
+        out = _core.solve(truth, pred, None, None, None, None, 0.6, 1.0, _core.Method.automatic, 1)
+        value = out.displaced + out.missed + out.false
+        assert abs(value - out.lower_bound) <= 1e-9 * value
+        assert 0 < out.by_simplex <= most
+
+
+def test_many_points_at_few_places_are_solved_by_every_method() -> None:
+    rng = np.random.default_rng(11)
+    for _ in range(20):
+        n, m, places = rng.integers(100, 400, 3)
+        truth, pred = (np.floor(rng.uniform(0, 2 + places % 2, (count, 2))) * 0.03 for count in (n, m))
+        values = [solve(truth, pred, 0.034, method)[0] for method in _core.Method]
+        np.testing.assert_allclose(values, oracles.assignment(Problem(truth, pred, 0.034)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("apart", [0.999, 1.0, 1.001])
+def test_regions_that_meet_at_exactly_two_lambda(apart: float) -> None:
+    """Where moving costs as much as leaving, a plan may do either, and nothing is lost."""
+    rng = np.random.default_rng(12)
+    lam = 0.5
+    for dim in (1, 2, 3):
+        step = np.eye(dim)[0] * apart
+        corners = np.concatenate([np.zeros((40, dim)), np.tile(step, (40, 1)), np.tile(2 * step, (40, 1))])
+        for _ in range(10):
+            truth, pred = (corners[rng.permutation(120)[: rng.integers(20, 100)]] for _ in range(2))
+            weights = 10.0 ** rng.uniform(-3, 3, len(truth)), 10.0 ** rng.uniform(-3, 3, len(pred))
+            values = []
+            for method in _core.Method:
+                out = _core.solve(truth, pred, *weights, None, None, lam, 1.0, method, 1)
+                values.append(out.displaced + out.missed + out.false)
+                assert values[-1] == pytest.approx(out.lower_bound, rel=1e-12)
+            np.testing.assert_allclose(values, values[0], rtol=1e-12)
 
 
 @pytest.mark.parametrize("value", [np.nan, -np.nan, np.inf, -np.inf, 1.0000001e100, -1.0000001e100])
