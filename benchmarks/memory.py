@@ -32,6 +32,7 @@ MEMORY: dict[str, tuple[Callable[[], None], float | None]] = {
     "F": (lambda: solve(problems.pooled(100_000, per_um2=5000)), 1000),
     "H": (lambda: solve(problems.filaments(100_000)), None),
     "I": (lambda: solve(problems.independent_clouds(5000, 5000)), 200),
+    "L": (lambda: solve(problems.pooled(10_000_000, per_um2=500)), 6000),
     "score": (files.score_in_process, None),
     "read": (files.read_twenty_million_rows, 3000),
 }

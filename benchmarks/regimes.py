@@ -111,9 +111,9 @@ def regime_d() -> Iterator[Row]:
     yield Row("D", "pooled, 500 per um2", problem.size, ours, "OR-tools solve", seconds, 6)
 
 
-def against_listing(regime: str, what: str, problem: Problem, bar: float) -> Iterator[Row]:
-    _, ours = median(partial(peers.flatmetric, problem), 3)
-    listing = statistics.median(peers.list_pairs(problem)[1] for _ in range(3))
+def against_listing(regime: str, what: str, problem: Problem, bar: float, repeats: int = 3) -> Iterator[Row]:
+    _, ours = median(partial(peers.flatmetric, problem), repeats)
+    listing = statistics.median(peers.list_pairs(problem)[1] for _ in range(repeats))
     yield Row(regime, what, problem.size, ours, "SciPy KD-tree listing", listing, bar, at_most=True)
 
 
@@ -183,6 +183,11 @@ def regime_k() -> Iterator[Row]:
             *((peers.flatmetric(problem, 1)[1], peers.flatmetric(problem, 2)[1]) for _ in range(repeats)), strict=True
         )
         yield Row("K", what, problem.size, statistics.median(two), "one thread", statistics.median(one), 1.7)
+
+
+def regime_l() -> Iterator[Row]:
+    problem = problems.pooled(10_000_000, per_um2=500)
+    yield from against_listing("L", "pooled, 500 per um2", problem, 1.2, repeats=1)
 
 
 def reading() -> Iterator[Row]:
@@ -350,6 +355,7 @@ REGIMES: dict[str, Callable[[], Iterator[Row]]] = {
     "I": regime_i,
     "J": regime_j,
     "K": regime_k,
+    "L": regime_l,
     "read": reading,
     "score": scoring,
     "import": importing,
