@@ -44,6 +44,8 @@ inline bool operator<(const Neighbour& a, const Neighbour& b) {
 template <int D>
 class KdTree {
 public:
+    static constexpr Index kLeaf = 12;  // points in a leaf, at most, unless said otherwise
+
     void build(Points<D> points, Interrupt& interrupt) {
         Crew alone(interrupt);
         build(points, kLeaf, alone);
@@ -65,7 +67,7 @@ public:
         leaf_begin_.resize((std::size_t{1} << depth_) + 1);
         leaf_begin_.back() = size_;
         // Large nodes level by level, then the subtrees below them.
-        const int shared_levels = size_ > kSharedFrom ? std::min(depth_, kSharedLevels) : 0;
+        const int shared_levels = levels_to_share();
         for (int level = 0; level < shared_levels; ++level) {
             crew.run(std::size_t{1} << level, [&](std::size_t k, int, Interrupt& interrupt) {
                 const Subtree at = subtree(level, k);
@@ -251,7 +253,7 @@ public:
     // Sets all bounds, shared by a crew.
     template <class Price>
     void bound_prices(const Price& price, Crew& crew) {
-        const int shared_levels = size_ > kSharedFrom ? std::min(depth_, kSharedLevels) : 0;
+        const int shared_levels = levels_to_share();
         crew.run(std::size_t{1} << shared_levels,
                  [&](std::size_t k, int, Interrupt&) { bound_prices(subtree(shared_levels, k), price); });
         for (std::size_t node = (std::size_t{1} << shared_levels) - 1; node-- > 0;) {
@@ -302,10 +304,10 @@ public:
     }
 
 private:
-    static constexpr Index kLeaf = 12;
     static constexpr Index kSharedFrom = 1 << 16;  // points of a tree that is worth a crew
     static constexpr int kSharedLevels = 6;
 
+    int levels_to_share() const { return size_ > kSharedFrom ? std::min(depth_, kSharedLevels) : 0; }
     int dims() const { return D > 0 ? D : dim_; }
     std::size_t leaf_of(std::size_t node) const { return node - (leaf_begin_.size() - 2); }
     std::size_t node_of(Index leaf) const { return (leaf_begin_.size() - 2) + leaf; }
@@ -485,15 +487,9 @@ private:
             return 1;
         }
         std::size_t met = 1;
-        const double left = squared_distance_to_box(2 * node + 1, q);
-        const double right = squared_distance_to_box(2 * node + 2, q);
-        for (int turn = 0; turn < 2; ++turn) {
-            const bool go_left = (left <= right) == (turn == 0);
-            const std::size_t child = go_left ? 2 * node + 1 : 2 * node + 2;
-            const double room = limit - low_[child];
-            if (!(room > horizon) || !((go_left ? left : right) <= room * room)) continue;
+        visit_children(node, q, horizon, limit, [&](std::size_t child) {
             met += visit_cheap(child, depth - 1, q, horizon, limit, price, visit);
-        }
+        });
         low_[node] = std::min(low_[2 * node + 1], low_[2 * node + 2]);
         return met;
     }
@@ -510,13 +506,19 @@ private:
             }
             return;
         }
+        visit_children(node, q, 0.0, limit, [&](std::size_t child) { look_cheap(child, depth - 1, q, limit, price, visit); });
+    }
+
+    // Calls visit(child), the nearer first, where points with distance >= horizon and distance + price < limit may be.
+    template <class Visit>
+    void visit_children(std::size_t node, const double* q, double horizon, const double& limit, const Visit& visit) const {
         const double left = squared_distance_to_box(2 * node + 1, q);
         const double right = squared_distance_to_box(2 * node + 2, q);
         for (int turn = 0; turn < 2; ++turn) {
             const bool go_left = (left <= right) == (turn == 0);
             const std::size_t child = go_left ? 2 * node + 1 : 2 * node + 2;
             const double room = limit - low_[child];
-            if (room > 0.0 && (go_left ? left : right) <= room * room) look_cheap(child, depth - 1, q, limit, price, visit);
+            if (room > horizon && (go_left ? left : right) <= room * room) visit(child);
         }
     }
 

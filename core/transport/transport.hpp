@@ -41,7 +41,7 @@ public:
                const Box<D>& target_box, double reach, Method method, Crew& crew) {
         const bool tiny_tiles = method == Method::paths_in_tiles || method == Method::simplex_in_tiles;
         const auto load = [&](Points<D> from, const double* from_mass, Points<D> to, const double* to_mass) {
-            const Index leaf = tiny_tiles ? 1 : std::max(from.n, to.n) > kSmall ? kLeaf : kNone;
+            const Index leaf = tiny_tiles ? 1 : std::max(from.n, to.n) > kSmall ? KdTree<D>::kLeaf : kNone;
             instance_.load(from, from_mass, to, to_mass, reach, leaf, crew);
         };
         load(sources, source_mass, targets, target_mass);
@@ -112,7 +112,6 @@ public:
 
 private:
     static constexpr Index kSmall = 512;          // up to here lists from a grid beat a tree
-    static constexpr Index kLeaf = 12;            // points in a leaf of a tree, at most
     static constexpr Index kTile = 25000;         // targets that one thread takes at a time, at most
     static constexpr std::ptrdiff_t kTurns = 8;   // of the sources of a tile
     static constexpr int kMostRegions = 4;        // of a part that are left to the simplex one by one
