@@ -15,7 +15,7 @@ from flatmetric.localizers.baseline import DEFAULTS, localize
 from flatmetric.simulation.blinking import Photophysics
 from flatmetric.simulation.datasets import Dataset, named
 from flatmetric.simulation.movie import molecules, structure
-from flatmetric.simulation.optics import spots
+from flatmetric.simulation.optics import Gaussian, spots
 from flatmetric.statistics.comparison import pairs_of
 from flatmetric.statistics.entries import entry_of, vary_together
 from flatmetric.statistics.intervals import Certainty, confidence
@@ -36,20 +36,25 @@ class Scenario:
     high: float = 0.97
 
 
-_LONG = dataclasses.replace(named("MT3.N2.LD"), photophysics=Photophysics(on_time=20.0, dark_time=20.0, blinks=3.0))
+def _dataset(name: str, frames: int, density: float, on_time: float = 2.0) -> Dataset:
+    """A data set of the challenge with more molecules, which blink longer: harder for intervals."""
+    physics = Photophysics(on_time=on_time, dark_time=20.0, blinks=3.0)
+    return dataclasses.replace(
+        named(name).with_frames(frames), density=density, photophysics=physics, optics=Gaussian()
+    )
+
+
 SCENARIOS = {
-    "low-500": Scenario("low density, 500 frames", named("MT3.N2.LD").with_frames(500)),
-    "high-300": Scenario("high density, 300 frames", named("MT4.N2.HD").with_frames(300)),
-    "sparse-1000": Scenario(
-        "density 0.03, 1000 frames", dataclasses.replace(named("MT3.N2.LD").with_frames(1000), density=0.03)
-    ),
-    "long-500": Scenario("on for 20 frames, 500 frames", _LONG.with_frames(500)),
-    "low-100": Scenario("low density, 100 frames", named("MT3.N2.LD").with_frames(100), 0.90, 1.0),
-    "high-100": Scenario("high density, 100 frames", named("MT4.N2.HD").with_frames(100), 0.90, 1.0),
-    "reticulum-300": Scenario("another structure, dim, 300 frames", named("ER1.N3.LD").with_frames(300)),
+    "low-500": Scenario("density 0.2, 500 frames", _dataset("MT3.N2.LD", 500, 0.2)),
+    "high-300": Scenario("density 2, 300 frames", _dataset("MT4.N2.HD", 300, 2.0)),
+    "sparse-1000": Scenario("density 0.03, 1000 frames", _dataset("MT3.N2.LD", 1000, 0.03)),
+    "long-500": Scenario("on for 20 frames, 500 frames", _dataset("MT3.N2.LD", 500, 0.2, on_time=20.0)),
+    "low-100": Scenario("density 0.2, 100 frames", _dataset("MT3.N2.LD", 100, 0.2), 0.90, 1.0),
+    "high-100": Scenario("density 2, 100 frames", _dataset("MT4.N2.HD", 100, 2.0), 0.90, 1.0),
+    "reticulum-300": Scenario("another structure, dim, 300 frames", _dataset("ER1.N3.LD", 300, 0.2)),
 }
 MARATHON = {
-    "low-2000": Scenario("low density, 2000 frames", named("MT3.N2.LD").with_frames(2000)),
+    "low-2000": Scenario("density 0.2, 2000 frames", _dataset("MT3.N2.LD", 2000, 0.2)),
 }
 
 
@@ -123,7 +128,7 @@ def measured(scores: Sequence[fm.Score]) -> tuple[FloatArray, FloatArray]:
 
 def structure_trial(seed: int) -> float:
     """The Flat Metric on a structure of its own."""
-    truth, results = movie(named("MT4.N2.HD").with_frames(60), seed)
+    truth, results = movie(_dataset("MT4.N2.HD", 60, 2.0), seed)
     value = fm.score(truth, results[0], protocol=fm.Protocol(dim=2), threads=1, check=False).flat_metric.value
     assert value is not None
     return value

@@ -181,8 +181,12 @@ def _imagej_pixel_size(file: Any) -> float | None:
     return sizes[0] if math.isclose(sizes[0], sizes[1], rel_tol=0.01) else None
 
 
-def write_stack(path: Path, images: Iterable[Image], *, frames: int, pixels: int, pixel_size: float) -> None:
+def write_stack(
+    path: Path, images: Iterable[Image], *, frames: int, pixels: int, pixel_size: float, channels: int = 1
+) -> None:
     """Write square images (pixels, pixels) as OME-TIFF with the pixel size in nm: whole or not at all.
+
+    With several `channels` an image is as many squares side by side.
 
     Examples
     --------
@@ -195,8 +199,8 @@ def write_stack(path: Path, images: Iterable[Image], *, frames: int, pixels: int
     """
     from tifffile import TiffWriter
 
-    description = _ome_xml(frames, pixels, pixel_size)
-    big = frames * (pixels * pixels * 2 + _PAGE_OVERHEAD) > _BIG
+    description = _ome_xml(frames, pixels * channels, pixels, pixel_size)
+    big = frames * (pixels * channels * pixels * 2 + _PAGE_OVERHEAD) > _BIG
     with whole_file(path) as unfinished, TiffWriter(unfinished, bigtiff=big) as writer:
         for at, image in enumerate(images):
             writer.write(
@@ -209,7 +213,7 @@ def write_stack(path: Path, images: Iterable[Image], *, frames: int, pixels: int
             )
 
 
-def _ome_xml(frames: int, pixels: int, pixel_size: float) -> str:
+def _ome_xml(frames: int, width: int, height: int, pixel_size: float) -> str:
     sizes = " ".join(f'PhysicalSize{axis}="{pixel_size!r}" PhysicalSize{axis}Unit="nm"' for axis in "XY")
     return (
         '<?xml version="1.0" encoding="UTF-8"?>'
@@ -218,7 +222,7 @@ def _ome_xml(frames: int, pixels: int, pixel_size: float) -> str:
         'xsi:schemaLocation="http://www.openmicroscopy.org/Schemas/OME/2016-06 '
         'http://www.openmicroscopy.org/Schemas/OME/2016-06/ome.xsd" '
         f'Creator="flatmetric {__version__}"><Image ID="Image:0"><Pixels ID="Pixels:0" DimensionOrder="XYTCZ" '
-        f'Type="uint16" SizeX="{pixels}" SizeY="{pixels}" SizeT="{frames}" SizeC="1" SizeZ="1" {sizes} '
+        f'Type="uint16" SizeX="{width}" SizeY="{height}" SizeT="{frames}" SizeC="1" SizeZ="1" {sizes} '
         f'BigEndian="false">'
         f'<Channel ID="Channel:0:0" SamplesPerPixel="1"/><TiffData IFD="0" PlaneCount="{frames}"/>'
         "</Pixels></Image></OME>"

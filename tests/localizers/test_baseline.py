@@ -7,7 +7,7 @@ import pytest
 
 import flatmetric as fm
 from flatmetric.localizers.baseline import DEFAULTS, find_maxima, fit_gaussians, localize
-from flatmetric.simulation.optics import Optics, spots
+from flatmetric.simulation.optics import Gaussian, spots
 
 SIGMA = 120.0
 
@@ -15,7 +15,7 @@ SIGMA = 120.0
 def box(x: float, y: float, photons: float, background: float, sigma: float = SIGMA) -> np.ndarray:
     """Expected photons of a spot in 9 x 9 pixels of 100 nm; x, y in nm from the middle."""
     at = np.array([[450.0 + x, 450.0 + y, 0.0]])
-    return background + spots(at, np.array([photons]), Optics(sigma=sigma), pixels=9, pixel_size=100.0)
+    return background + spots(at, np.array([photons]), Gaussian(sigma=sigma), pixels=9, pixel_size=100.0)
 
 
 def bound(x: float, y: float, photons: float, background: float) -> float:
@@ -72,7 +72,7 @@ def test_well_separated_molecules_are_all_found() -> None:
     rng = np.random.default_rng(3)
     grid = np.stack(np.meshgrid(np.arange(800.0, 6000, 1200), np.arange(800.0, 6000, 1200)), axis=-1).reshape(-1, 2)
     at = np.column_stack([grid + rng.uniform(-50, 50, grid.shape), np.zeros(len(grid))])
-    image = rng.poisson(20 + spots(at, np.full(len(at), 2000.0), Optics(), pixels=64, pixel_size=100.0))
+    image = rng.poisson(20 + spots(at, np.full(len(at), 2000.0), Gaussian(), pixels=64, pixel_size=100.0))
     found = localize(image[None].astype(np.float64), {**DEFAULTS, "threshold": 6.0})
     assert len(found.x) == len(at)
     pred = np.column_stack([found.x + 0.5, found.y + 0.5]) * 100
@@ -91,7 +91,7 @@ def test_the_threshold_is_in_units_of_the_noise() -> None:
 def test_the_centre_of_mass_is_cheaper_and_worse() -> None:
     rng = np.random.default_rng(4)
     at = np.array([[3233.0, 3171.0, 0.0]])
-    image = 20 + spots(at, np.array([1500.0]), Optics(), pixels=64, pixel_size=100.0)
+    image = 20 + spots(at, np.array([1500.0]), Gaussian(), pixels=64, pixel_size=100.0)
     noisy = rng.poisson(image, (300, 64, 64)).astype(np.float64)
     errors = []
     for fit in (1.0, 0.0):

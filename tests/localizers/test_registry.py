@@ -11,7 +11,7 @@ from flatmetric.errors import InputError
 from flatmetric.localizers.base import image_by_image, usual
 from flatmetric.localizers.registry import METHODS, PARTICIPANTS, Method, StackCamera, localize_stack, participant
 from flatmetric.simulation.camera import Camera
-from flatmetric.simulation.optics import Optics, spots
+from flatmetric.simulation.optics import Gaussian, spots
 from flatmetric.stacks import Stack, open_stack, write_stack
 
 PLACES = np.array([[2130.0, 1790.0, 0.0], [4410.0, 3350.0, 0.0], [1650.0, 4870.0, 0.0]])
@@ -21,7 +21,7 @@ INSTALLED = [name for name, method in METHODS.items() if method.available]
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Stack:
-    expected = 20 + spots(PLACES, np.full(3, 4000.0), Optics(), pixels=64, pixel_size=100.0)
+    expected = 20 + spots(PLACES, np.full(3, 4000.0), Gaussian(), pixels=64, pixel_size=100.0)
     images = Camera().expose(np.tile(expected, (4, 1, 1)), np.random.default_rng(0))
     path = tmp_path_factory.mktemp("stack") / "stack.ome.tif"
     write_stack(path, images, frames=4, pixels=64, pixel_size=100.0)

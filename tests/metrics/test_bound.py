@@ -9,7 +9,7 @@ import flatmetric as fm
 from flatmetric.localizers.baseline import fit_gaussians
 from flatmetric.metrics.bound import Imaging, precision_bound
 from flatmetric.simulation.camera import Camera
-from flatmetric.simulation.optics import Optics, spots
+from flatmetric.simulation.optics import Gaussian, spots
 
 
 def rieger_stallinga(photons: float, sigma: float, pixel: float, background: float) -> float:
@@ -29,7 +29,7 @@ def test_the_bound_is_near_its_published_approximation(photons: float, backgroun
 
 def test_the_bound_by_brute_force() -> None:
     """The information of the expected image, by finite differences of its pixels, averaged over the pixel."""
-    optics, photons, background, step = Optics(sigma=130.0), 800.0, 20.0, 0.01
+    optics, photons, background, step = Gaussian(sigma=130.0), 800.0, 20.0, 0.01
     information = []
     for x in np.linspace(1600, 1700, 21):
         for y in np.linspace(1600, 1700, 21):
@@ -59,7 +59,7 @@ def isolated(photons: float, background: float, count: int) -> tuple[fm.Score, I
     middle = side * pixel / 2
     place = middle + rng.uniform(-50, 50, (count, 2))
     xyz = np.column_stack([place, np.zeros(count)])
-    optics = Optics(sigma=sigma)
+    optics = Gaussian(sigma=sigma)
     expected = np.stack([spots(one[None], np.array([photons]), optics, pixels=side, pixel_size=pixel) for one in xyz])
     counts = camera.expose(expected + background, rng)
     boxes = (counts.astype(float) - camera.offset) * camera.photons_per_count

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -18,9 +20,9 @@ def test_the_density_is_that_of_the_data_set(name: str) -> None:
     spread = np.sqrt(np.mean(np.bincount(truth.id)[1:] ** 2.0) * truth.id.max()) / len(truth)  # of a Poisson sum
     assert len(truth) / 3000 == pytest.approx(dataset.per_frame, rel=4 * spread)
     assert spread < 0.04
-    assert truth.x.min() >= 0 and truth.x.max() < 6400 and truth.frame.min() == 1 and truth.frame.max() == 3000
-    assert truth.z is not None and np.abs(truth.z).max() < 750 + 31
-    assert truth.photons is not None and truth.photons.min() >= 1
+    assert truth.x.min() >= 0 and truth.x.max() < 6400 and truth.frame.min() <= 5 and truth.frame.max() >= 2996
+    assert truth.z is not None and np.abs(truth.z).max() < 950 and np.std(truth.z) == pytest.approx(254, rel=0.1)
+    assert truth.photons is not None and truth.photons.min() >= 0.0075 * dataset.photons
 
 
 def test_rows_of_a_molecule_share_its_id_and_place() -> None:
@@ -36,13 +38,23 @@ def test_rows_of_a_molecule_share_its_id_and_place() -> None:
 
 
 def test_whole_frames_send_the_photons_asked_for() -> None:
-    truth = molecules(named("MT1.N1.LD").with_frames(4000), seed=2)
+    dataset = dataclasses.replace(named("MT2.N1.HD"), photons=5000.0, photons_spread=0.3, beam=0.0)
+    truth = molecules(dataset, seed=2)
     assert truth.photons is not None and truth.id is not None
     brightest = np.zeros(truth.id.max() + 1)
     np.maximum.at(brightest, truth.id, truth.photons)
-    often = np.bincount(truth.id) >= 12  # surely on for a whole frame
+    often = np.bincount(truth.id) >= 6  # surely on for a whole frame
     assert often.sum() > 300
     assert brightest[often].mean() == pytest.approx(5000, rel=0.06)
+
+
+def test_the_beam_is_darker_at_the_edges_and_no_molecule_is_brighter_than_in_the_middle() -> None:
+    dataset = named("MT2.N1.HD")
+    truth = molecules(dataset, seed=2)
+    assert truth.photons is not None and truth.photons.max() <= dataset.photons
+    off_centre = np.hypot(truth.x - 3200, truth.y - 3200)
+    most = [truth.photons[(off_centre > low) & (off_centre <= low + 800)].max() for low in (0, 1600, 2400, 3200)]
+    assert most == sorted(most, reverse=True) and most[-1] < 0.8 * most[0]
 
 
 def test_images_show_the_molecules_over_the_background() -> None:

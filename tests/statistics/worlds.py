@@ -12,6 +12,7 @@ from flatmetric.simulation.blinking import Photophysics, molecules_needed, on_fr
 from flatmetric.statistics.entries import Entry
 
 FIELD = 20_000.0
+BLINKING = Photophysics(on_time=2.0, dark_time=20.0, blinks=3.0)  # longer than in the challenge: harder for intervals
 
 
 def blinking(
@@ -29,7 +30,7 @@ def blinking(
     `errors` are the errors of the programs, nm.
     """
     rng = np.random.default_rng(seed)
-    physics = Photophysics() if physics is None else physics
+    physics = BLINKING if physics is None else physics
     needed, begin = molecules_needed(per_frame, frames, physics)
     count = max(2, int(rng.poisson(needed)))
     seen = on_fractions(stays_on(rng.uniform(begin, frames, count), physics, rng), frames)

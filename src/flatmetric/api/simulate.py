@@ -15,7 +15,7 @@ from flatmetric.formats.conversion import ReadOptions
 from flatmetric.formats.read import read_file
 from flatmetric.formats.write import writable_format, write
 from flatmetric.localizations import Localizations
-from flatmetric.simulation.datasets import Dataset
+from flatmetric.simulation.datasets import NAMES, Dataset
 
 
 class SimulateArguments(TypedDict, total=False):
@@ -24,7 +24,7 @@ class SimulateArguments(TypedDict, total=False):
     dataset: Annotated[
         str,
         Option(
-            "MT1.N1.LD, MT2.N1.HD, MT3.N2.LD, MT4.N2.HD, ER1.N3.LD, ER2.N3.HD, or a TOML file.",
+            f"{', '.join(NAMES)}, or a TOML file.",
             REQUIRED,
             metavar="NAME|FILE",
         ),
@@ -74,8 +74,16 @@ def simulate(*, progress: Progress | None = None, **given: Unpack[SimulateArgume
     >>> made.truth.name, made.read_truth().frame.max()
     ('activations.csv', np.int64(2))
     """
-    from flatmetric.simulation.datasets import named
     from flatmetric.simulation.folder import STACK, TRUTH, simulate_folder
+
+    dataset, folder = chosen_dataset(given)
+    rows = simulate_folder(folder, dataset, given["seed"], progress)
+    return Simulated(folder / STACK, folder / TRUTH, dataset, rows)
+
+
+def chosen_dataset(given: Mapping[str, Any]) -> tuple[Dataset, Path]:
+    """The data set that the options of `simulate` ask for, and the folder for it."""
+    from flatmetric.simulation.datasets import named
 
     for name in ("dataset", "out"):
         if given.get(name) is None:
@@ -84,12 +92,10 @@ def simulate(*, progress: Progress | None = None, **given: Unpack[SimulateArgume
         raise InputError(f"dataset is {given['dataset']!r:.60}; give a name, or a .toml file")
     dataset = named(given["dataset"])
     if given.get("frames") is not None:
-        dataset = dataset.with_frames(given["frames"])  # type: ignore[arg-type]
+        dataset = dataset.with_frames(given["frames"])
     if given.get("modality") is not None:
-        dataset = dataset.with_modality(given["modality"])  # type: ignore[arg-type]
-    folder = path_of(given["out"], "out")
-    rows = simulate_folder(folder, dataset, given["seed"], progress)
-    return Simulated(folder / STACK, folder / TRUTH, dataset, rows)
+        dataset = dataset.with_modality(given["modality"])
+    return dataset, path_of(given["out"], "out")
 
 
 class LocalizeArguments(Write, total=False):

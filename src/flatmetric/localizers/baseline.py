@@ -29,9 +29,9 @@ def localize(images: FloatArray, settings: Settings) -> Spots:
 
     Examples
     --------
-    >>> from flatmetric.simulation.optics import Optics, spots
+    >>> from flatmetric.simulation.optics import Gaussian, spots
     >>> molecule = np.array([[3210.0, 3190.0, 0.0]])
-    >>> image = 10 + spots(molecule, np.array([4000.0]), Optics(), pixels=64, pixel_size=100.0)
+    >>> image = 10 + spots(molecule, np.array([4000.0]), Gaussian(), pixels=64, pixel_size=100.0)
     >>> noisy = np.random.default_rng(0).poisson(image)[None].astype(float)
     >>> spots = localize(noisy, DEFAULTS)
     >>> len(spots.x), bool(abs(spots.x[0] - 31.6) < 0.1), bool(abs(spots.photons[0] - 4000) < 300)
@@ -106,8 +106,8 @@ def fit_gaussians(
 
     Examples
     --------
-    >>> from flatmetric.simulation.optics import Optics, spots
-    >>> optics = Optics(sigma=120.0)
+    >>> from flatmetric.simulation.optics import Gaussian, spots
+    >>> optics = Gaussian(sigma=120.0)
     >>> box = 5 + spots(np.array([[370.0, 340.0, 0.0]]), np.array([2000.0]), optics, pixels=7, pixel_size=100.0)
     >>> x, y, photons, good = fit_gaussians(box[None], 1.0, 3.0)
     >>> round(float(x[0]), 3), round(float(y[0]), 3), round(float(photons[0])), bool(good[0])

@@ -26,7 +26,7 @@ def with_molecules(truth: Localizations) -> Localizations:
     """
     if truth.id is None or not _all_differ(truth.id):
         return truth
-    places = _places(truth)
+    places = rows_by_place(truth)
     if _all_differ(places):
         return truth
     source = truth.provenance
@@ -57,7 +57,7 @@ def _all_differ(ids: IntArray) -> bool:
     return len(np.unique(few)) == len(few) and len(np.unique(ids)) == len(ids)
 
 
-def _places(truth: Localizations) -> IntArray:
+def rows_by_place(truth: Localizations) -> IntArray:
     """A number for each distinct position, from 0 in the order in which they first appear."""
     columns = [truth.x, truth.y, *([] if truth.z is None else [truth.z])]
     order = np.lexsort(columns)

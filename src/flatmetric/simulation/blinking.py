@@ -18,12 +18,13 @@ class Photophysics:
     """Four states. A molecule is activated once, then goes between on and dark until it bleaches.
 
     `on_time` and `dark_time` are the mean stays in frames, both exponential; `blinks` is the mean number of times that
-    a molecule is on (geometric: after each time it bleaches with probability 1/blinks, else it turns dark).
+    a molecule is on (geometric: after each time it bleaches with probability 1/blinks, else it turns dark). The
+    defaults are those of the SMLM 2016 Challenge.
     """
 
-    on_time: float = 2.0
-    dark_time: float = 20.0
-    blinks: float = 3.0
+    on_time: float = 1.0
+    dark_time: float = 2.5
+    blinks: float = 1.5
 
     def __post_init__(self) -> None:
         for name, least in (("on_time", 0.0), ("dark_time", 0.0), ("blinks", 1.0)):

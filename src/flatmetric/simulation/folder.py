@@ -15,6 +15,7 @@ from flatmetric.formats.write import write
 from flatmetric.simulation.camera import Camera
 from flatmetric.simulation.datasets import Dataset
 from flatmetric.simulation.movie import images, molecules
+from flatmetric.simulation.optics import KINDS, channels_of
 from flatmetric.stacks import Image, write_stack
 from flatmetric.version import __version__
 
@@ -25,7 +26,10 @@ PARAMETERS = "simulation.json"
 
 def parameters(dataset: Dataset, seed: int) -> dict[str, Any]:
     """All that defines a simulation, for JSON."""
-    return {"version": __version__, "seed": seed, "dataset": dataclasses.asdict(dataset)}
+    content = dataclasses.asdict(dataset)
+    kind = next(name for name, kind in KINDS.items() if isinstance(dataset.optics, kind))
+    content["optics"] = {"kind": kind, **content["optics"]}
+    return {"version": __version__, "seed": seed, "dataset": content}
 
 
 def simulate_folder(folder: Path, dataset: Dataset, seed: int, progress: Progress | None = None) -> int:
@@ -56,6 +60,7 @@ def simulate_folder(folder: Path, dataset: Dataset, seed: int, progress: Progres
         frames=dataset.frames,
         pixels=dataset.pixels,
         pixel_size=dataset.pixel_size,
+        channels=channels_of(dataset.optics),
     )
     write(truth, folder / TRUTH, "challenge-truth")
     write_text(json_text(parameters(dataset, seed) | {"true_rows": len(truth)}), folder / PARAMETERS)

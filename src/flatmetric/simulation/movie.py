@@ -7,15 +7,17 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from flatmetric._arrays import FloatArray
 from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations
 from flatmetric.simulation.blinking import molecules_needed, on_fractions, stays_on
 from flatmetric.simulation.datasets import Dataset
-from flatmetric.simulation.optics import spots
+from flatmetric.simulation.optics import channels_of, spots
 from flatmetric.simulation.structures import STRUCTURES, Tubes, label
 
 _MOST_STAYS = 50_000_000
-_DIMMEST = 1.0  # rows with fewer photons than this are dropped
+_DIMMEST = 0.0075  # of the data set's photons: dimmer rows are dropped, as in the challenge's truth
+_BEAM_FLATNESS = 1.45  # 1: a Gaussian beam; that of the challenge is flatter in the middle
 _TRUTH, _IMAGES = 0, 1  # random streams of their own
 
 
@@ -63,17 +65,25 @@ def molecules(dataset: Dataset, seed: int, tubes: Tubes | None = None) -> Locali
     # The mean of a log-normal of this median is 1.
     brightness = rng.lognormal(-(dataset.photons_spread**2) / 2, dataset.photons_spread, count)
     seen = on_fractions(stays_on(activated, dataset.photophysics, rng), dataset.frames)
-    photons = dataset.photons * brightness[seen.molecule] * seen.fraction
+    photons = dataset.photons * (brightness * _illumination(places, dataset))[seen.molecule] * seen.fraction
     inside = np.asarray(((places[:, :2] >= 0) & (places[:, :2] < dataset.width)).all(axis=1))
-    kept = np.flatnonzero((photons >= _DIMMEST) & inside[seen.molecule])
+    kept = np.flatnonzero((photons >= _DIMMEST * dataset.photons) & inside[seen.molecule])
     molecule = seen.molecule[kept]
     _, ids = np.unique(molecule, return_inverse=True)
     x, y, z = places[molecule].T
     return Localizations(frame=seen.frame[kept], x=x, y=y, z=z, photons=photons[kept], id=ids + 1)
 
 
+def _illumination(places: FloatArray, dataset: Dataset) -> FloatArray:
+    """How much of the light in the middle of the field there is at each place."""
+    if dataset.beam == 0:
+        return np.ones(len(places))
+    off_centre = np.hypot(*(places[:, :2] - dataset.width / 2).T)
+    return np.asarray(np.exp(-((off_centre**2 / (2 * dataset.beam**2)) ** _BEAM_FLATNESS)))
+
+
 def images(truth: Localizations, dataset: Dataset, seed: int) -> Iterator[npt.NDArray[np.uint16]]:
-    """The frames in order, each (pixels, pixels) with rows along y, in counts of the camera.
+    """The frames in order, each (pixels, pixels) with rows along y, in counts of the camera; channels side by side.
 
     Examples
     --------
@@ -86,10 +96,11 @@ def images(truth: Localizations, dataset: Dataset, seed: int) -> Iterator[npt.ND
     order = np.argsort(truth.frame, kind="stable")
     xyz = np.column_stack([truth.x, truth.y, truth.z])[order]
     photons = truth.photons[order]
+    channels = channels_of(dataset.optics)
     starts = np.searchsorted(truth.frame[order], np.arange(1, dataset.frames + 2))
     for frame in range(dataset.frames):
         rows = slice(starts[frame], starts[frame + 1])
-        expected = dataset.background + spots(
+        expected = dataset.background / channels + spots(
             xyz[rows], photons[rows], dataset.optics, pixels=dataset.pixels, pixel_size=dataset.pixel_size
         )
         # Each frame has its own random stream, so it does not depend on the number of frames.

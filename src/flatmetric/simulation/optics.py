@@ -1,18 +1,23 @@
-"""How a molecule looks: a Gaussian spot, widening out of focus, integrated over each pixel."""
+"""How a molecule looks: a Gaussian spot, one by Fourier optics, or a measured one, integrated over each pixel."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray
 from flatmetric.errors import InputError
+from flatmetric.simulation.psf import Psf, measured
+from flatmetric.simulation.pupil import Pupil, sampled_pupil
 
 
 @dataclass(frozen=True, slots=True)
-class Optics:
-    """A spot whose width grows like a Gaussian beam's. Lengths in nm.
+class Gaussian:
+    """The quick choice: a spot whose width grows like a Gaussian beam's. Lengths in nm.
 
     `sigma` is the width in focus, `focal_depth` the distance from focus at which it is sqrt(2) times that. With
     `astigmatism` a the spot is sharpest in x at z = a and in y at z = -a; 0 is a round spot.
@@ -34,7 +39,7 @@ class Optics:
 
         Examples
         --------
-        >>> [w.tolist() for w in Optics(sigma=100, focal_depth=300).widths(np.array([0.0, 400.0]))]
+        >>> [w.tolist() for w in Gaussian(sigma=100, focal_depth=300).widths(np.array([0.0, 400.0]))]
         [[100.0, 166.66666666666669], [100.0, 166.66666666666669]]
         """
         return (
@@ -43,21 +48,72 @@ class Optics:
         )
 
 
-def spots(xyz: FloatArray, photons: FloatArray, optics: Optics, *, pixels: int, pixel_size: float) -> FloatArray:
-    """The image (pixels, pixels), rows along y, of molecules at (k, 3) nm: expected photons in each pixel.
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A spot from a bead stack: a TIFF `file` of beads that was focused through in steps of `z_step` nm."""
+
+    file: str
+    z_step: float
+
+    def __post_init__(self) -> None:
+        if not 0.1 <= self.z_step <= 1000:
+            raise InputError(f"z_step is {self.z_step}; give a length in nm from 0.1 to 1000")
+
+
+Optics = Gaussian | Pupil | Measured
+KINDS: Mapping[str, type[Optics]] = {"gaussian": Gaussian, "pupil": Pupil, "measured": Measured}
+"""The kinds of optics by their names in files."""
+
+
+def channels_of(optics: Optics) -> int:
+    """How many images of the field the camera gets, side by side.
 
     Examples
     --------
-    >>> image = spots(np.array([[3200.0, 3200.0, 0.0]]), np.array([500.0]), Optics(), pixels=64, pixel_size=100.0)
+    >>> channels_of(Pupil(planes=(-250.0, 250.0)))
+    2
+    """
+    return len(optics.planes) if isinstance(optics, Pupil) else 1
+
+
+def psf_of(optics: Pupil | Measured, pixel_size: float, channel: int = 0) -> Psf:
+    """The samples of a spot for pixels of `pixel_size` nm."""
+    if isinstance(optics, Pupil):
+        return sampled_pupil(optics, pixel_size, channel)
+    return _from_beads(optics.file, pixel_size, optics.z_step)
+
+
+@functools.lru_cache(maxsize=2)
+def _from_beads(file: str, pixel_size: float, z_step: float) -> Psf:
+    from flatmetric.stacks import open_stack
+
+    return measured(open_stack(Path(file)), pixel_size, z_step)
+
+
+def spots(xyz: FloatArray, photons: FloatArray, optics: Optics, *, pixels: int, pixel_size: float) -> FloatArray:
+    """The image of molecules at (k, 3) nm, rows along y: expected photons in each pixel.
+
+    It is (pixels, pixels), or as many of them side by side as there are channels, which share the photons.
+
+    Examples
+    --------
+    >>> image = spots(np.array([[3200.0, 3200.0, 0.0]]), np.array([500.0]), Gaussian(), pixels=64, pixel_size=100.0)
     >>> round(float(image.sum()), 6)
     500.0
     """
-    edges = np.arange(pixels + 1, dtype=np.float64) * pixel_size
-    width_x, width_y = optics.widths(xyz[:, 2])
-    across = _shares(edges, xyz[:, 0], width_x)
-    down = _shares(edges, xyz[:, 1], width_y)
-    # A Gaussian is a product of its axes, so the sum over molecules is a product of matrices.
-    return np.asarray(down.T @ (across * photons[:, None]))
+    if isinstance(optics, Gaussian):
+        edges = np.arange(pixels + 1, dtype=np.float64) * pixel_size
+        width_x, width_y = optics.widths(xyz[:, 2])
+        across = _shares(edges, xyz[:, 0], width_x)
+        down = _shares(edges, xyz[:, 1], width_y)
+        # A Gaussian is a product of its axes, so the sum over molecules is a product of matrices.
+        return np.asarray(down.T @ (across * photons[:, None]))
+    channels = channels_of(optics)
+    image = np.zeros((pixels, channels * pixels))
+    for channel in range(channels):
+        part = image[:, channel * pixels : (channel + 1) * pixels]
+        psf_of(optics, pixel_size, channel).add_spots(part, xyz, photons / channels)
+    return image
 
 
 def _shares(edges: FloatArray, centre: FloatArray, width: FloatArray) -> FloatArray:

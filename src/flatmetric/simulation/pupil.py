@@ -1,0 +1,139 @@
+"""Spots by Fourier optics: the light in the pupil of the objective, with its aberrations, sent to the camera."""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from flatmetric._arrays import FloatArray
+from flatmetric.errors import InputError
+from flatmetric.simulation.psf import OVERSAMPLING, Psf, sampled
+
+_SAMPLES = 512  # along the side of the computed field, several times that of the spot
+_HALF_SIDE_NM = 2500.0
+_Z_FIRST, _Z_STEP, _PLANES = -1000.0, 25.0, 81
+
+
+@dataclass(frozen=True, slots=True)
+class Pupil:
+    """A scalar pupil. Lengths in nm, aberrations in radians of root-mean-square phase.
+
+    `wavelength`, numerical `aperture` and refractive `index` define the spot, `focus` is where it is sharpest in z, and
+    `blur` the standard deviation of what widens it everywhere. `astigmatism`, `coma_x`, `coma_y` and `spherical` are
+    Zernike terms. With `helix` n > 0 the pupil has n rings of rising vortex charge, which makes two spots that turn
+    with z. `wobble_x` and `wobble_y` are how far the spot lies from its molecule: nm, plus the next number times z in
+    um, plus the next times its square. `planes` are shifts of the focus in the channels of the camera, one for each.
+    `light` is how many photons reach the camera for each one that the truth tells.
+    """
+
+    wavelength: float = 660.0
+    aperture: float = 1.45
+    index: float = 1.515
+    focus: float = 0.0
+    blur: float = 50.0
+    astigmatism: float = 0.0
+    coma_x: float = 0.0
+    coma_y: float = 0.0
+    spherical: float = 0.0
+    helix: int = 0
+    wobble_x: tuple[float, ...] = ()
+    wobble_y: tuple[float, ...] = ()
+    planes: tuple[float, ...] = (0.0,)
+    light: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 100 <= self.wavelength <= 10_000:
+            raise InputError(f"wavelength is {self.wavelength}; give a length in nm from 100 to 10 000")
+        if not 0.05 <= self.aperture < self.index < 5:
+            raise InputError(f"aperture is {self.aperture}; give one from 0.05 and below the index, {self.index}")
+        for name in ("focus", "astigmatism", "coma_x", "coma_y", "spherical"):
+            if not abs(getattr(self, name)) < 1e4:
+                raise InputError(f"{name} is {getattr(self, name)}; give a number between -1e4 and 1e4")
+        if not 0 <= self.helix <= 50:
+            raise InputError(f"helix is {self.helix}; give a whole number from 0 to 50")
+        for name in ("wobble_x", "wobble_y", "planes"):
+            values = getattr(self, name)
+            if not all(abs(value) < 1e4 for value in values):
+                raise InputError(f"{name} is {values}; give numbers between -1e4 and 1e4")
+        if len(self.wobble_x) > 3 or len(self.wobble_y) > 3:
+            raise InputError("wobble has more than three numbers; give a shift, and factors of z and of its square")
+        if not 0 <= self.blur < 1e4:
+            raise InputError(f"blur is {self.blur}; give a length in nm from 0")
+        if not 0 < self.light <= 100:
+            raise InputError(f"light is {self.light}; give a factor above 0, up to 100")
+        if not 1 <= len(self.planes) <= 4:
+            raise InputError(f"planes has {len(self.planes)} numbers; give 1 to 4, one for each channel")
+
+    def shift(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """How far the spot lies from its molecule in x and y at depths z, all nm.
+
+        Examples
+        --------
+        >>> Pupil(wobble_x=(1.0, 10.0, 4.0)).shift(np.array([500.0]))
+        (array([7.]), array([0.]))
+        """
+        um = z / 1000
+        return tuple(  # type: ignore[return-value]
+            np.asarray(sum((a * um**power for power, a in enumerate(terms)), start=np.zeros_like(um)))
+            for terms in (self.wobble_x, self.wobble_y)
+        )
+
+
+@functools.lru_cache(maxsize=8)
+def sampled_pupil(pupil: Pupil, pixel_size: float, channel: int = 0) -> Psf:
+    """The spot of a pupil on a camera with pixels of `pixel_size` nm, in one of its channels.
+
+    Examples
+    --------
+    >>> psf = sampled_pupil(Pupil(), 100.0)
+    >>> zero = np.zeros(1)
+    >>> bool(0.9 < psf.boxes(zero, zero, zero, 25).sum() < 1)
+    True
+    """
+    step = pixel_size / OVERSAMPLING
+    half = int(_HALF_SIDE_NM / pixel_size) * OVERSAMPLING
+    count = max(_SAMPLES, 4 * half)
+    f = np.fft.fftfreq(count, step)
+    fy, fx = np.meshgrid(f, f, indexing="ij")
+    edge = pupil.aperture / pupil.wavelength
+    rho, angle = np.hypot(fx, fy) / edge, np.arctan2(fy, fx)
+    bins = edge * count * step
+    inside = np.clip((1 - rho) * bins + 0.5, 0.0, 1.0)  # the edge falls within a bin
+    along = 2 * math.pi * np.sqrt(np.maximum((pupil.index / pupil.wavelength) ** 2 - fx**2 - fy**2, 0.0))
+    still = inside * np.exp(1j * (_aberration(pupil, rho, angle) + _vortices(pupil.helix, rho, angle)))
+    over_pixel = np.sinc(fx * pixel_size) * np.sinc(fy * pixel_size) * OVERSAMPLING**2
+    over_pixel *= pupil.light * np.exp(-2 * (math.pi * pupil.blur) ** 2 * (fx**2 + fy**2))
+    energy = inside.sum() / count**2  # of the round pupil; that of its bins is a little less
+    cut = np.arange(-half, half + 1)
+
+    def samples(z: float) -> FloatArray:
+        away = z - pupil.focus - pupil.planes[channel]
+        light = np.abs(np.fft.ifft2(still * np.exp(1j * along * away))) ** 2
+        moved_x, moved_y = (float(shift[0]) for shift in pupil.shift(np.array([z])))
+        spread = np.fft.fft2(light / energy) * over_pixel
+        spread *= np.exp(-2j * math.pi * (fx * moved_x + fy * moved_y))
+        return np.asarray(np.fft.ifft2(spread).real[np.ix_(cut, cut)])
+
+    return sampled(samples, pixel_size, _Z_FIRST, _Z_STEP, _PLANES)
+
+
+def _aberration(pupil: Pupil, rho: FloatArray, angle: FloatArray) -> FloatArray:
+    """Zernike terms in Noll's normalisation: the coefficient is the root mean square over the pupil."""
+    coma = math.sqrt(8) * (3 * rho**3 - 2 * rho)
+    return np.asarray(
+        pupil.astigmatism * math.sqrt(6) * rho**2 * np.cos(2 * angle)
+        + pupil.coma_x * coma * np.cos(angle)
+        + pupil.coma_y * coma * np.sin(angle)
+        + pupil.spherical * math.sqrt(5) * (6 * rho**4 - 6 * rho**2 + 1)
+    )
+
+
+def _vortices(rings: int, rho: FloatArray, angle: FloatArray) -> FloatArray:
+    """Rings of equal area; the phase turns 1, 3, 5, ... times around them, from the innermost on."""
+    if rings == 0:
+        return np.zeros_like(rho)
+    ring = np.minimum(np.floor(rho**2 * rings), rings - 1)
+    return np.asarray(-(2 * ring + 1) * angle)
