@@ -20,6 +20,7 @@
 #include "frames/nearest.hpp"
 #include "frames/neighbours.hpp"
 #include "frames/solve.hpp"
+#include "spots/psf.hpp"
 #include "support/gather.hpp"
 #include "support/magnitude.hpp"
 #include "text/number_table.hpp"
@@ -128,6 +129,21 @@ struct NeighbourColumns {
 struct NearestColumns {
     nb::object frame, truth_count, pred_count, truth, pred;
 };
+
+nb::object boxes_of_spot(const nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>& coefficients, std::size_t per_pixel,
+                         const Coords& places, std::size_t side, bool slopes) {
+    const SampledSpot spot{coefficients.data(), coefficients.shape(0), coefficients.shape(1), coefficients.shape(2), per_pixel};
+    if (places.shape(1) != 3) throw nb::value_error("three numbers for each place");
+    if (side == 0 || per_pixel == 0 || spot.planes < 4 || std::min(spot.rows, spot.columns) < (side - 1) * per_pixel + 4) {
+        throw nb::value_error("too few samples");
+    }
+    Column<double> boxes;
+    {
+        const nb::gil_scoped_release released;
+        boxes = spot_boxes(spot, places.data(), places.shape(0), side, slopes);
+    }
+    return to_numpy(std::move(boxes));
+}
 
 SolutionColumns solve(const Coords& truth, const Coords& pred, const std::optional<Masses>& truth_mass,
                       const std::optional<Masses>& pred_mass, const std::optional<FrameNumbers>& truth_frame,
@@ -356,6 +372,8 @@ NB_MODULE(_core, m) {
     m.def("nearest", &nearest, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_frame").none(), nb::arg("pred_frame").none(),
           nb::arg("threads"), "Distances to the nearest point of the other side, summed over every frame.");
     m.def("table_of", &table_of, nb::arg("columns"), nb::arg("threads"), "Columns side by side as one table, row by row.");
+    m.def("spot_boxes", &boxes_of_spot, nb::arg("coefficients"), nb::arg("per_pixel"), nb::arg("places"), nb::arg("side"), nb::arg("slopes"),
+          "A sampled spot in squares of pixels, with its derivatives by z, y and x if asked for.");
     m.def("row_differences", &row_differences, nb::arg("from_table"), nb::arg("to_table"), nb::arg("from_rows"), nb::arg("to_rows"),
           nb::arg("threads"), "Rows of one table minus rows of another.");
     nb::enum_<CellKind>(m, "CellKind")

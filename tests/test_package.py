@@ -24,7 +24,7 @@ ROOMS = [
     *("sentences", "simulation", "localizers", "challenge", "plots", "pages", "paper", "page_folder"),
     *("views", "challenge_report", "api", "", "cli", "__main__"),
 ]
-CORE_ROOMS = ["support", "geometry", "transport", "frames", "text"]
+CORE_ROOMS = ["support", "geometry", "transport", "frames", "text", "spots"]
 
 
 def room(module: str) -> int:

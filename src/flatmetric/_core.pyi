@@ -8,6 +8,9 @@ MAX_POINTS: int
 LARGEST: float
 
 def table_of(columns: list[npt.NDArray[np.float64]], threads: int) -> npt.NDArray[np.float64]: ...
+def spot_boxes(
+    coefficients: npt.NDArray[np.float64], per_pixel: int, places: npt.NDArray[np.float64], side: int, slopes: bool
+) -> npt.NDArray[np.float64]: ...
 def row_differences(
     from_table: npt.NDArray[np.float64],
     to_table: npt.NDArray[np.float64],

@@ -32,7 +32,10 @@ class SimulateArguments(TypedDict, total=False):
     out: Annotated[str | os.PathLike[str], Option("Folder for stack and truth.", REQUIRED, metavar="DIR")]
     frames: Annotated[int | None, Option("Number of frames; default that of the data set.", metavar="N")]
     modality: Annotated[
-        str | None, Option("2D (round spots) or AS (astigmatic); default that of the data set.", metavar="NAME")
+        str | None,
+        Option(
+            "2D, AS (astigmatism), DH (double helix) or BP (two planes); default that of the data set.", metavar="NAME"
+        ),
     ]
     seed: Annotated[int, Option("Seed; the same seed gives the same files.", 0, metavar="N")]
 
@@ -113,6 +116,17 @@ class LocalizeArguments(Write, total=False):
             metavar="FILE",
         ),
     ]
+    beads: Annotated[
+        str | os.PathLike[str] | None,
+        Option(
+            "Bead stack (TIFF) that shows how spots look, for the baseline; default as simulated, or Gaussian.",
+            section="Camera",
+            metavar="FILE",
+        ),
+    ]
+    bead_step: Annotated[
+        float | None, Option("Distance of the planes of the bead stack, nm.", section="Camera", metavar="NM")
+    ]
     pixel_size: Annotated[
         float | None, Option("Pixel size, nm; default as the stack says.", section="Camera", metavar="NM")
     ]
@@ -147,7 +161,7 @@ def localize(
     >>> len(fm.localize(made.stack)) > 10
     True
     """
-    from flatmetric.localizers.registry import camera_of, localize_stack, participant
+    from flatmetric.localizers.registry import METHODS, camera_of, localize_stack, participant, shape_from_beads
     from flatmetric.stacks import open_stack
 
     settings = given.get("settings") or {}
@@ -158,7 +172,15 @@ def localize(
     format = None if target is None else writable_format(target, given.get("to"))
     images = open_stack(path_of(stack, "stack"))
     camera = camera_of(images, given.get("pixel_size"), given.get("offset"), given.get("photons_per_count"))
-    table = localize_stack(images, chosen, camera, progress=progress)
+    beads, step = given.get("beads"), given.get("bead_step")
+    if (beads is None) != (step is None):
+        raise InputError("beads and bead_step belong together; give both= or neither")
+    if beads is not None and not METHODS[chosen.method].takes_shape:
+        raise InputError(f"beads are of no use to {chosen.method}; give method='baseline'")
+    shape = (
+        None if beads is None or step is None else shape_from_beads(path_of(beads, "beads"), step, camera.pixel_size)
+    )
+    table = localize_stack(images, chosen, camera, progress, shape)
     if target is not None and format is not None:
         write(table, target, format)
     return table

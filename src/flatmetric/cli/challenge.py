@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from flatmetric.paper.agreement import Advantage, Agreement
     from flatmetric.simulation.datasets import Dataset
 
-_PAGE, _RUNS, _BOARD = "challenge.html", "runs.csv", "leaderboard"
+_PAGE, _RUNS, _BOARD, _WOBBLE = "challenge.html", "runs.csv", "leaderboard", "wobble.csv"
 
 challenge = click.Group(
     "challenge",
@@ -36,6 +36,13 @@ class ChallengeFlags(Scoring, Checked, Threads, total=False):
 
     out: Annotated[Path, Option("Folder for everything.", REQUIRED, metavar="DIR")]
     frames: Annotated[int | None, Option("Frames of each data set; default as in 2016.", metavar="N")]
+    modality: Annotated[
+        str | None,
+        Option(
+            "2D, or in 3D: AS (astigmatism), DH (double helix), BP (two planes); default that of the data sets.",
+            metavar="NAME",
+        ),
+    ]
     datasets: Annotated[
         tuple[str, ...],
         Option(
@@ -71,11 +78,12 @@ class ChallengeFlags(Scoring, Checked, Threads, total=False):
     replace: Annotated[bool, Option("Replace a leaderboard that was made with other settings.", False)]
 
 
-@command(protocol="challenge2016", dim=2)
+@command(protocol="challenge2016")
 def run(options: ChallengeFlags) -> None:
     """A challenge in a box: which program is best on data sets like those of 2016, and how the metrics agree.
 
     flatmetric challenge run --dataset MT4.N2.HD --frames 10 --participant baseline-1 --out mine
+    flatmetric challenge run --dataset MT4.N2.HD --modality AS --frames 10 --participant baseline-1 --out mine3d
     flatmetric challenge run --from challenge --out mine
 
     It simulates the data sets, runs all programs, scores and ranks them, and draws the paper's Figures 1c and 4.
@@ -88,17 +96,17 @@ def run(options: ChallengeFlags) -> None:
     from flatmetric.page_folder import DATASETS, PROGRAMS, write_pages
     from flatmetric.paper.agreement import AGREEMENT, FIGURES, verdict, write_agreement
 
-    settings = board_options({**options, "seed": 0})
-    figures = [f"{stem}.{suffix}" for stem in FIGURES for suffix in ("png", "pdf")]
     make_folder(options["out"])
+    settings = board_options({**options, **_rules(options), "seed": 0})
+    figures = [f"{stem}.{suffix}" for stem in FIGURES for suffix in ("png", "pdf")]
     check_outputs([options["out"] / name for name in (*figures, _PAGE, AGREEMENT, _RUNS)], [])
     runs: list[Run] = []
     if options["existing"] is not None:
         own = (options["participants"], options["programs"], options["datasets"], options["frames"] is not None)
-        if any(own) or options["replicates"] != 1:
+        if any(own) or options["replicates"] != 1 or options["modality"] is not None:
             raise InputError(
                 "--from scores what is there; "
-                "give it without --participant, --program, --dataset, --frames, --replicates"
+                "give it without --participant, --program, --dataset, --frames, --modality, --replicates"
             )
         found = find_submissions(options["existing"])
     else:
@@ -133,6 +141,20 @@ def run(options: ChallengeFlags) -> None:
 challenge.add_command(run)
 
 
+def _rules(options: ChallengeFlags) -> dict[str, Any]:
+    """The dimension, and where spots move sideways with depth, the table of that: as given, or by the modality."""
+    from flatmetric.simulation.datasets import pupil_of
+    from flatmetric.simulation.pupil import wobble_csv
+
+    modality = options["modality"] or "2D"
+    pupil = pupil_of(modality)
+    rules: dict[str, Any] = {"dim": options["dim"] or (2 if modality == "2D" else 3)}
+    if options["wobble"] is None and (pupil.wobble_x or pupil.wobble_y):
+        rules["wobble"] = options["out"] / _WOBBLE
+        write_text(wobble_csv(pupil), rules["wobble"])
+    return rules
+
+
 def _run(options: ChallengeFlags, taken: set[str]) -> list[Run]:
     from flatmetric.challenge.runner import Program, absent_packages, localizer_programs, run_programs
 
@@ -164,6 +186,8 @@ def _datasets(options: ChallengeFlags, taken: set[str]) -> list[Dataset]:
         raise InputError(f"a data set is called {name}, which is the name of an output; rename it")
     if options["frames"] is not None:
         datasets = [dataset.with_frames(options["frames"]) for dataset in datasets]
+    if options["modality"] is not None:
+        datasets = [dataset.with_modality(options["modality"]) for dataset in datasets]
     return [one for dataset in datasets for one in dataset.replicates(options["replicates"])]
 
 

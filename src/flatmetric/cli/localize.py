@@ -25,7 +25,8 @@ def localize(stack: Annotated[Path, Argument("STACK", "A 16-bit TIFF stack.")], 
     flatmetric localize stack.ome.tif --method baseline --set threshold=6 --out mine.csv
     """
     target = stack.with_name(f"{options['method']}.csv") if options["out"] is None else Path(options["out"])
-    check_outputs([target], [stack])
+    beads = options.get("beads")
+    check_outputs([target], [stack, *([] if beads is None else [Path(beads)])])
     settings = dict(map(_setting, options["settings"]))
     given: dict[str, Any] = {**options, "settings": settings, "out": target}
     with progress_bar() as progress:

@@ -48,7 +48,7 @@ def usual(settings: Mapping[str, Setting]) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spots:
-    """Spots in a block of images: which image (from 0), the place in pixels, and photons; one value for each.
+    """Spots in a block of images: which image (from 0), the place in pixels, photons, and z in nm; one value for each.
 
     The middle of the first pixel is 0, 0; x goes along the rows of the image.
     """
@@ -57,10 +57,11 @@ class Spots:
     x: FloatArray
     y: FloatArray
     photons: FloatArray
+    z: FloatArray | None = None
 
 
-Localizer = Callable[[FloatArray, Settings], Spots]
-"""From images (k, height, width) in photons, and settings by name, to spots."""
+Localizer = Callable[..., Spots]
+"""From images (k, height, width) in photons, and settings by name, to spots; some also take the shape of spots."""
 
 
 def inside(images: FloatArray, x: FloatArray, y: FloatArray) -> BoolArray:

@@ -1,31 +1,31 @@
-"""The built-in localizer: band-pass, local maxima, and a Gaussian fit by maximum likelihood, many spots at a time."""
+"""The built-in localizer: many spots fitted together by maximum likelihood, or quick centres of mass."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from flatmetric._arrays import BoolArray, FloatArray, IntArray
+from flatmetric._arrays import FloatArray, IntArray
 from flatmetric.localizers.base import Setting, Settings, Spots, usual
+from flatmetric.localizers.scene import Limits, fit_images
+from flatmetric.localizers.shapes import GaussianShape, KnownShape
 
 SETTINGS = {
     "threshold": Setting(4.0, 0.0, 1e6),  # in units of the noise of the filtered image
-    "box": Setting(7.0, 3.0, 63.0, odd=True),  # side of the fitted square, pixels
-    "sigma": Setting(1.2, 0.3, 20.0),  # expected width of a spot, pixels
-    "widest": Setting(2.6, 0.3, 60.0),  # largest width that is accepted, pixels
+    "likelihood": Setting(25.0, 0.0, 1e6),  # twice the logarithm of how much likelier the image is with the spot
+    "halo": Setting(0.12, 0.0, 1.0),  # a Gaussian with less of the photons of one close to it is not believed
+    "rounds": Setting(3.0, 1.0, 10.0),  # of looking for more spots in what the last fit left
+    "sigma": Setting(1.2, 0.3, 20.0),  # expected width of a spot, pixels, where its shape is not known
+    "widest": Setting(3.5, 0.3, 60.0),  # largest width of a spot, pixels
+    "box": Setting(7.0, 3.0, 63.0, odd=True),  # side of the square for centres of mass, pixels
     "fitted": Setting(1.0, 0.0, 1.0),  # 0: the centre of mass instead of a fit
 }
 DEFAULTS = usual(SETTINGS)
 
-_STEPS = 30
-_SPOTS_AT_ONCE = 4000
-_LARGEST_STEP = 0.5  # pixels, of place and width
-_CONVERGED = 1e-3  # pixels, of place and width
-_NARROWEST = 0.5  # of the expected width
 _PER_MAD = 1.4826  # from the median absolute deviation to the standard deviation
 
 
-def localize(images: FloatArray, settings: Settings) -> Spots:
-    """Find spots in images (k, height, width) of photons.
+def localize(images: FloatArray, settings: Settings, shape: KnownShape | None = None) -> Spots:
+    """Find spots in images (k, height, width) of photons; with a known shape also their depths, nm.
 
     Examples
     --------
@@ -37,15 +37,34 @@ def localize(images: FloatArray, settings: Settings) -> Spots:
     >>> len(spots.x), bool(abs(spots.x[0] - 31.6) < 0.1), bool(abs(spots.photons[0] - 4000) < 300)
     (1, True, True)
     """
+    if not settings["fitted"]:
+        return _centres(images, settings)
+    halo = settings["halo"] if shape is None else 0.0
+    limits = Limits(settings["threshold"], settings["likelihood"], halo)
+    if shape is None:
+        family = GaussianShape(settings["sigma"], settings["widest"])
+        found = fit_images(images[:, None], family, limits, int(settings["rounds"]))
+    else:
+        count, height, width = images.shape
+        apart = images.reshape(count, height, shape.channels, width // shape.channels).transpose(0, 2, 1, 3)
+        found = fit_images(apart, shape, limits, int(settings["rounds"]))
+    x, y, photons, form = found.values.T
+    depth = None if shape is None or shape.least == 0 else form * shape.pixel_size
+    return Spots(found.image, x, y, photons, depth)
+
+
+def _centres(images: FloatArray, settings: Settings) -> Spots:
     half = int(settings["box"]) // 2
     image, row, column = find_maxima(images, settings["sigma"], settings["threshold"], half)
-    boxes = _cut(images, image, row, column, half)
-    if settings["fitted"]:
-        x, y, photons, good = fit_gaussians(boxes, settings["sigma"], settings["widest"])
-    else:
-        x, y, photons = _centres_of_mass(boxes)
-        good = photons > 0
-    return Spots(image[good], (column + x)[good], (row + y)[good], photons[good])
+    reach = np.arange(-half, half + 1)
+    boxes = images[image[:, None, None], row[:, None, None] + reach[:, None], column[:, None, None] + reach]
+    rim = np.concatenate([boxes[:, 0], boxes[:, -1], boxes[:, 1:-1, 0], boxes[:, 1:-1, -1]], axis=1)
+    light = np.clip(boxes - np.median(rim, axis=1)[:, None, None], 0, None)
+    photons = light.sum(axis=(1, 2))
+    total = np.where(photons > 0, photons, 1.0)
+    x, y = column + (light.sum(axis=1) @ reach) / total, row + (light.sum(axis=2) @ reach) / total
+    good = photons > 0
+    return Spots(image[good], x[good], y[good], photons[good])
 
 
 def find_maxima(images: FloatArray, sigma: float, threshold: float, margin: int) -> tuple[IntArray, IntArray, IntArray]:
@@ -73,120 +92,3 @@ def find_maxima(images: FloatArray, sigma: float, threshold: float, margin: int)
     inner[margin : images.shape[1] - margin, margin : images.shape[2] - margin] = True
     image, row, column = np.nonzero(peaks & inner)
     return image, row, column
-
-
-def _cut(images: FloatArray, image: IntArray, row: IntArray, column: IntArray, half: int) -> FloatArray:
-    """Squares (spots, side, side) around pixels."""
-    reach = np.arange(-half, half + 1)
-    return np.asarray(images[image[:, None, None], row[:, None, None] + reach[:, None], column[:, None, None] + reach])
-
-
-def _centres_of_mass(boxes: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    half = boxes.shape[1] // 2
-    reach = np.arange(-half, half + 1)
-    light = np.clip(boxes - _edge_level(boxes)[:, None, None], 0, None)
-    photons = light.sum(axis=(1, 2))
-    total = np.where(photons > 0, photons, 1.0)
-    return (light.sum(axis=1) @ reach) / total, (light.sum(axis=2) @ reach) / total, photons
-
-
-def _edge_level(boxes: FloatArray) -> FloatArray:
-    """The background: the median of the outermost pixels."""
-    rim = np.concatenate([boxes[:, 0], boxes[:, -1], boxes[:, 1:-1, 0], boxes[:, 1:-1, -1]], axis=1)
-    return np.asarray(np.median(rim, axis=1))
-
-
-def fit_gaussians(
-    boxes: FloatArray, sigma: float, widest: float
-) -> tuple[FloatArray, FloatArray, FloatArray, BoolArray]:
-    """Maximum-likelihood fit of a pixel-integrated round Gaussian and a flat background to squares of photons.
-
-    Returns x and y relative to the middle of the square (pixels), photons, and whether the fit is accepted: it
-    converged within the square and its width lies between half of `sigma` and `widest` (pixels).
-
-    Examples
-    --------
-    >>> from flatmetric.simulation.optics import Gaussian, spots
-    >>> optics = Gaussian(sigma=120.0)
-    >>> box = 5 + spots(np.array([[370.0, 340.0, 0.0]]), np.array([2000.0]), optics, pixels=7, pixel_size=100.0)
-    >>> x, y, photons, good = fit_gaussians(box[None], 1.0, 3.0)
-    >>> round(float(x[0]), 3), round(float(y[0]), 3), round(float(photons[0])), bool(good[0])
-    (0.2, -0.1, 2000, True)
-    """
-    parts = [_fit(boxes[at : at + _SPOTS_AT_ONCE], sigma, widest) for at in range(0, len(boxes), _SPOTS_AT_ONCE)] or [
-        (np.empty((0, 5)), np.empty(0, dtype=bool))
-    ]
-    values = np.concatenate([part for part, _ in parts])
-    return values[:, 0], values[:, 1], values[:, 2], np.concatenate([good for _, good in parts])
-
-
-def _fit(boxes: FloatArray, sigma: float, widest: float) -> tuple[FloatArray, BoolArray]:
-    """Fisher scoring: Newton's method with the expected curvature, which is positive whatever the noise."""
-    side = boxes.shape[1]
-    data = np.maximum(boxes, 0.0).reshape(len(boxes), -1)
-    x, y, photons = _centres_of_mass(boxes)
-    values = np.stack([x, y, np.maximum(photons, 1.0), np.maximum(_edge_level(boxes), 0.01), np.full_like(x, sigma)], 1)
-    moved = np.full(len(boxes), np.inf)
-    active = np.arange(len(boxes))
-    for _ in range(_STEPS):
-        step = _scoring_step(data[active], values[active], side)
-        step[:, (0, 1, 4)] = np.clip(step[:, (0, 1, 4)], -_LARGEST_STEP, _LARGEST_STEP)
-        new = values[active] + step
-        # Photons, background and width stay positive: at most halved in a step.
-        new[:, 2:] = np.maximum(new[:, 2:], values[active, 2:] / 2)
-        values[active] = new
-        moved[active] = np.abs(step[:, (0, 1, 4)]).max(axis=1)
-        active = active[(moved[active] > _CONVERGED) & (np.abs(new[:, :2]).max(axis=1) < side)]
-        if len(active) == 0:
-            break
-    good = moved <= _CONVERGED
-    good &= (np.abs(values[:, :2]) <= side / 4).all(axis=1)
-    good &= (values[:, 4] >= _NARROWEST * sigma) & (values[:, 4] <= widest)
-    return values, good
-
-
-def _scoring_step(data: FloatArray, values: FloatArray, side: int) -> FloatArray:
-    """One step of the five values x, y, photons, background, width for each spot."""
-    model, slopes = _model(values, side)
-    model = np.maximum(model, 1e-3)
-    gradient = np.einsum("kpi,kp->ki", slopes, data / model - 1)
-    curvature = np.matmul(slopes.transpose(0, 2, 1), slopes / model[:, :, None])
-    # A parameter that the data do not constrain stays where it is.
-    diagonal = np.einsum("kii->ki", curvature)
-    curvature += (1e-6 * diagonal + 1e-12 * diagonal.max(axis=1, keepdims=True))[:, :, None] * np.eye(5)
-    return np.asarray(np.linalg.solve(curvature, gradient[:, :, None])[:, :, 0])
-
-
-def _model(values: FloatArray, side: int) -> tuple[FloatArray, FloatArray]:
-    """Expected photons (spots, pixels) and their slopes (spots, pixels, 5)."""
-    x, y, photons, background, sigma = values.T
-    share_x, slope_x, widening_x = _axis(x, sigma, side)
-    share_y, slope_y, widening_y = _axis(y, sigma, side)
-
-    def product(down: FloatArray, across: FloatArray) -> FloatArray:
-        return np.asarray((down[:, :, None] * across[:, None, :]).reshape(len(x), -1))
-
-    spot = product(share_y, share_x)
-    scale = photons[:, None]
-    widening = product(share_y, widening_x) + product(widening_y, share_x)
-    slopes = np.stack(
-        [
-            scale * product(share_y, slope_x),
-            scale * product(slope_y, share_x),
-            spot,
-            np.ones_like(spot),
-            scale * widening,
-        ],
-        axis=2,
-    )
-    return scale * spot + background[:, None], slopes
-
-
-def _axis(centre: FloatArray, sigma: FloatArray, side: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The fraction of a Gaussian in each pixel along an axis, and its derivatives by centre and by width."""
-    from scipy.special import ndtr
-
-    edges = np.arange(side + 1) - side / 2
-    away = (edges - centre[:, None]) / sigma[:, None]
-    density = np.exp(-(away**2) / 2) / (np.sqrt(2 * np.pi) * sigma[:, None])
-    return np.diff(ndtr(away)), -np.diff(density), -np.diff(away * density)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 
@@ -14,7 +16,10 @@ from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations, Provenance
 from flatmetric.localizers import baseline, photutils, picasso, skimage, trackpy
 from flatmetric.localizers.base import Localizer, Setting, Settings, usual
-from flatmetric.simulation.folder import simulated_camera
+from flatmetric.localizers.shapes import KnownShape
+from flatmetric.simulation.folder import simulated_camera, simulated_optics
+from flatmetric.simulation.optics import Gaussian, Measured, channels_of, psf_of
+from flatmetric.simulation.pupil import Pupil
 from flatmetric.stacks import Stack
 
 _PIXELS_AT_ONCE = 1_000_000  # read and searched together: it bounds the memory
@@ -23,12 +28,16 @@ _EXTRA = "pip install '.[localizers]' in a clone of flatmetric"
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A localizer: its function, its settings, the package it needs and how to install that."""
+    """A localizer: its function, its settings, the package it needs and how to install that.
+
+    One that `takes_shape` is also told how spots look, where that is known, and then finds their depths.
+    """
 
     run: Localizer
     settings: Mapping[str, Setting]
     package: str | None = None
     install: str = _EXTRA
+    takes_shape: bool = False
 
     @property
     def available(self) -> bool:
@@ -37,7 +46,7 @@ class Method:
 
 
 METHODS: dict[str, Method] = {
-    "baseline": Method(baseline.localize, baseline.SETTINGS),
+    "baseline": Method(baseline.localize, baseline.SETTINGS, takes_shape=True),
     "trackpy": Method(trackpy.localize, trackpy.SETTINGS, "trackpy"),
     "daofind": Method(photutils.localize, photutils.SETTINGS, "photutils"),
     "daofind-psf": Method(photutils.localize_psf, photutils.SETTINGS_PSF, "photutils"),
@@ -64,12 +73,12 @@ _PICASSO: list[Mapping[str, float]] = [
 # Each list is ordered from sensitive to strict, then by other settings; a name is the method and a number from 1.
 _VARIANTS: dict[str, list[Mapping[str, float]]] = {
     "baseline": [
-        {"threshold": 3.0},
-        {"threshold": 4.0},
-        {"threshold": 5.5},
-        {"threshold": 8.0},
-        {"threshold": 4.0, "box": 5.0},
-        {"threshold": 4.0, "fitted": 0.0},
+        {"likelihood": 18.0},
+        {"likelihood": 25.0},
+        {"likelihood": 40.0},
+        {"likelihood": 80.0},
+        {"rounds": 1.0},
+        {"fitted": 0.0},
     ],
     "trackpy": [
         {"diameter": 5.0, "minmass": 60.0},
@@ -182,37 +191,71 @@ def camera_of(
     return StackCamera(pixel_size, offset, photons_per_count, assumption)
 
 
+def shape_of(stack: Stack, pixel_size: float) -> KnownShape | None:
+    """How spots look in a simulated stack, from the parameters beside it; None where they don't say, or are Gaussian.
+
+    Spots are taken where they are seen: what moves them sideways with depth is left in, as for any other program.
+    """
+    optics = simulated_optics(stack.path)
+    if optics is None or isinstance(optics, Gaussian):
+        return None
+    if isinstance(optics, Pupil):
+        optics = dataclasses.replace(optics, wobble_x=(), wobble_y=())
+    psfs = [psf_of(optics, pixel_size, channel) for channel in range(channels_of(optics))]
+    return KnownShape(psfs, round_spot=isinstance(optics, Pupil) and optics.is_round)
+
+
+def shape_from_beads(beads: Path, step: float, pixel_size: float) -> KnownShape:
+    """How spots look, from a bead stack that was focused through in steps of `step` nm."""
+    return KnownShape([psf_of(Measured(str(beads), step), pixel_size)], round_spot=False)
+
+
 def localize_stack(
-    stack: Stack, chosen: Participant, camera: StackCamera, progress: Progress | None = None
+    stack: Stack,
+    chosen: Participant,
+    camera: StackCamera,
+    progress: Progress | None = None,
+    shape: KnownShape | None = None,
 ) -> Localizations:
     """Run a participant on a stack: rows in nm from the outer corner of the first pixel, frames from 1.
+
+    `shape` is how spots look; by default as simulated.
 
     Examples
     --------
     >>> import tempfile
-    >>> from pathlib import Path
     >>> from flatmetric.stacks import open_stack, write_stack
     >>> path = Path(tempfile.mkdtemp()) / "dark.ome.tif"
     >>> write_stack(path, [np.full((32, 32), 100, np.uint16)] * 2, frames=2, pixels=32, pixel_size=100.0)
     >>> len(localize_stack(open_stack(path), participant("baseline"), StackCamera(100.0, 100.0, 0.2)))
     0
     """
-    run = METHODS[chosen.method].run
+    method = METHODS[chosen.method]
+    shape = shape_of(stack, camera.pixel_size) if shape is None else shape
+    channels = 1 if shape is None else shape.channels
+    if stack.width % channels:
+        raise InputError(f"{stack.path}: is {stack.width} pixels wide; give {channels} channels of equal width")
+    if channels > 1 and not method.takes_shape:
+        told = ", ".join(name for name, one in METHODS.items() if one.takes_shape)
+        raise InputError(f"{stack.path}: has {channels} channels side by side; {chosen.method} reads one, {told} all")
+    more = {"shape": shape} if method.takes_shape else {}
     columns: list[tuple[np.ndarray, ...]] = []
     for first, counts in stack.blocks(max(1, _PIXELS_AT_ONCE // (stack.height * stack.width))):
-        spots = run((counts.astype(np.float64) - camera.offset) * camera.photons_per_count, chosen.settings)
-        columns.append((spots.image + first, spots.x, spots.y, spots.photons))
+        light = (counts.astype(np.float64) - camera.offset) * camera.photons_per_count
+        spots = method.run(light, chosen.settings, **more)
+        columns.append((spots.image + first, spots.x, spots.y, spots.photons, *([] if spots.z is None else [spots.z])))
         if progress is not None:
             progress(f"{chosen.method} on {stack.path.name}", first + len(counts) - 1, stack.frames)
-    frame, x, y, photons = (np.concatenate(column) for column in zip(*columns, strict=True))
+    frame, x, y, photons, *depth = (np.concatenate(column) for column in zip(*columns, strict=True))
     return Localizations(
         frame=frame,
         x=(x + 0.5) * camera.pixel_size,
         y=(y + 0.5) * camera.pixel_size,
+        z=depth[0] if depth else None,
         photons=photons,
         provenance=Provenance(
             pixel_size=(camera.pixel_size, camera.pixel_size),
-            fov=(stack.width * camera.pixel_size, stack.height * camera.pixel_size),
+            fov=(stack.width // channels * camera.pixel_size, stack.height * camera.pixel_size),
             assumptions=() if camera.assumption is None else (camera.assumption,),
         ),
     )

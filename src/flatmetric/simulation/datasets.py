@@ -39,6 +39,19 @@ _MOST_MOLECULES_PER_FRAME = 100_000
 _LEAST_WIDTH_NM, _MOST_WIDTH_NM = 500.0, 1e6
 
 
+def pupil_of(modality: str) -> Pupil:
+    """The optics of a modality.
+
+    Examples
+    --------
+    >>> pupil_of("BP").planes
+    (-250.0, 250.0)
+    """
+    if modality not in MODALITIES:
+        raise InputError(f"modality is {modality!r}; give one of {', '.join(MODALITIES)}")
+    return MODALITIES[modality]
+
+
 @dataclass(frozen=True, slots=True)
 class Dataset:
     """What defines a data set, except its seed. Lengths in nm, times in frames, `density` in shining molecules per um2.
@@ -105,9 +118,7 @@ class Dataset:
         >>> named("MT3.N2.LD").with_modality("DH").optics.helix
         4
         """
-        if modality not in MODALITIES:
-            raise InputError(f"modality is {modality!r}; give one of {', '.join(MODALITIES)}")
-        return dataclasses.replace(self, optics=MODALITIES[modality])
+        return dataclasses.replace(self, optics=pupil_of(modality))
 
     def with_frames(self, frames: int) -> Dataset:
         """The same data set with another number of frames.
@@ -183,17 +194,29 @@ def _from_file(path: Path) -> Dataset:
     content = read_toml(path)
     content.setdefault("name", path.stem)
     parts: dict[str, type] = {"photophysics": Photophysics, "camera": Camera}
-    if isinstance(content.get("optics"), dict):
-        kind = content["optics"].pop("kind", "pupil")
-        if kind not in KINDS:
-            raise InputError(f"{path}: [optics]: kind is {kind!r}; give one of {', '.join(KINDS)}")
-        parts["optics"] = KINDS[kind]
-        if kind == "measured" and isinstance(content["optics"].get("file"), str):
-            content["optics"]["file"] = str(path.parent / content["optics"]["file"])
+    if "optics" in content:
+        content["optics"] = optics_from(content["optics"], f"{path}: [optics]", path.parent)
     for part, built_as in parts.items():
         if part in content:
             content[part] = _built(built_as, content[part], f"{path}: [{part}]")
     built: Dataset = _built(Dataset, content, str(path))
+    return built
+
+
+def optics_from(content: Any, where: str, folder: Path = Path()) -> Optics:
+    """Optics from the table of a file; `where` begins the sentence if something is wrong with it.
+
+    A bead stack is looked for in `folder`.
+    """
+    if not isinstance(content, dict):
+        raise InputError(f"{where}: is {content!r}; make it a table")
+    values = dict(content)
+    if isinstance(values.get("file"), str):
+        values["file"] = str(folder / values["file"])
+    kind = values.pop("kind", "pupil")
+    if kind not in KINDS:
+        raise InputError(f"{where}: kind is {kind!r}; give one of {', '.join(KINDS)}")
+    built: Optics = _built(KINDS[kind], values, where)
     return built
 
 

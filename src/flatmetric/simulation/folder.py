@@ -13,9 +13,9 @@ from flatmetric._progress import Progress
 from flatmetric.errors import InputError
 from flatmetric.formats.write import write
 from flatmetric.simulation.camera import Camera
-from flatmetric.simulation.datasets import Dataset
+from flatmetric.simulation.datasets import Dataset, optics_from
 from flatmetric.simulation.movie import images, molecules
-from flatmetric.simulation.optics import KINDS, channels_of
+from flatmetric.simulation.optics import KINDS, Optics, channels_of
 from flatmetric.stacks import Image, write_stack
 from flatmetric.version import __version__
 
@@ -81,6 +81,17 @@ def simulated_camera(stack: Path) -> Camera | None:
     try:
         return Camera(**content["dataset"]["camera"])
     except (ValueError, KeyError, TypeError):
+        return None
+
+
+def simulated_optics(stack: Path) -> Optics | None:
+    """The optics of a simulated stack, from the parameters beside it; None without them."""
+    content = read_json(stack.with_name(PARAMETERS))
+    if "unfinished" in content:
+        return None
+    try:
+        return optics_from(content["dataset"]["optics"], str(stack.with_name(PARAMETERS)))
+    except (InputError, KeyError, TypeError):
         return None
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flatmetric._arrays import FloatArray, IntArray
+from flatmetric import _core
+from flatmetric._arrays import FloatArray
 from flatmetric.errors import InputError
 
 if TYPE_CHECKING:
     from flatmetric.stacks import Stack
 
 OVERSAMPLING = 4  # samples along a pixel
-_VALUES_AT_ONCE = 2_000_000  # it bounds the memory
+_SPOTS_AT_ONCE = 500  # it bounds the memory
 _BEAD_NM = 2000.0  # half the side of the square around a bead
 _FEWEST_PLANES = 9
 
@@ -54,28 +55,18 @@ class Psf:
         >>> round(float(image.sum()), 6)
         100.0
         """
-        side, half = self.side, self.side // 2
-        step, reach = self.pixel_size / OVERSAMPLING, (self.side - 1) * OVERSAMPLING
-        planes, rows, columns = self.coefficients.shape
-        column, row = np.floor(xyz[:, 0] / self.pixel_size), np.floor(xyz[:, 1] / self.pixel_size)
-        z0, weight_z, _ = _taps((xyz[:, 2] - self.z_first) / self.z_step, planes)
-        off_x, off_y = xyz[:, 0] - (column + 0.5) * self.pixel_size, xyz[:, 1] - (row + 0.5) * self.pixel_size
-        y0, weight_y, _ = _taps((rows - 1 - reach) / 2 - off_y / step, rows - reach)
-        x0, weight_x, _ = _taps((columns - 1 - reach) / 2 - off_x / step, columns - reach)
-        flat = self.coefficients.reshape(planes, -1)
-        for n in range(len(xyz)):
-            # Axis after axis: the planes around z, then the rows, then the columns.
-            plane = (weight_z[n] @ flat[z0[n] : z0[n] + 4]).reshape(rows, columns)
-            lines = [plane[y0[n] + j : y0[n] + j + reach + 1 : OVERSAMPLING] for j in range(4)]
-            line = sum(weight * part for weight, part in zip(weight_y[n], lines, strict=True))
-            dots = [line[:, x0[n] + k : x0[n] + k + reach + 1 : OVERSAMPLING] for k in range(4)]
-            spot = sum(weight * part for weight, part in zip(photons[n] * weight_x[n], dots, strict=True))
-            top, left = int(row[n]) - half, int(column[n]) - half
-            rows_seen = slice(max(0, -top), max(0, min(side, image.shape[0] - top)))
-            columns_seen = slice(max(0, -left), max(0, min(side, image.shape[1] - left)))
-            image[
-                top + rows_seen.start : top + rows_seen.stop, left + columns_seen.start : left + columns_seen.stop
-            ] += spot[rows_seen, columns_seen]
+        half = self.side // 2
+        column, row = (np.floor(xyz[:, axis] / self.pixel_size) for axis in (0, 1))
+        off_x, off_y = (xyz[:, axis] - (at + 0.5) * self.pixel_size for axis, at in ((0, column), (1, row)))
+        height, width = image.shape
+        for first in range(0, len(xyz), _SPOTS_AT_ONCE):
+            part = slice(first, first + _SPOTS_AT_ONCE)
+            boxes = self.boxes(off_x[part], off_y[part], xyz[part, 2], self.side)
+            boxes *= photons[part, None, None]
+            for box, i, j in zip(boxes, row[part].astype(int) - half, column[part].astype(int) - half, strict=True):
+                rows, columns = (slice(max(0, -at), size - at) for at, size in ((i, height), (j, width)))
+                seen = box[rows, columns]
+                image[max(0, i) : max(0, i) + seen.shape[0], max(0, j) : max(0, j) + seen.shape[1]] += seen
 
     def boxes(self, x: FloatArray, y: FloatArray, z: FloatArray, side: int) -> FloatArray:
         """Shares (k, side, side) in squares of pixels, for molecules at x, y from the middle of the square and z, nm.
@@ -87,63 +78,27 @@ class Psf:
         >>> psf.boxes(zero, zero, zero, 3).round(6).tolist()[0][0]
         [0.000625, 0.000625, 0.000625]
         """
-        return np.concatenate([values[0] for values in self._looked_up(x, y, z, side, slopes=False)])
+        return np.asarray(self._look_up(x, y, z, side, slopes=False)[0])
 
     def boxes_and_slopes(
         self, x: FloatArray, y: FloatArray, z: FloatArray, side: int
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """The same, and its derivatives by x, y and z, per nm."""
-        parts = list(self._looked_up(x, y, z, side, slopes=True))
-        share, by_x, by_y, by_z = (np.concatenate([part[i] for part in parts]) for i in range(4))
-        return share, by_x, by_y, by_z
-
-    def _looked_up(
-        self, x: FloatArray, y: FloatArray, z: FloatArray, side: int, *, slopes: bool
-    ) -> Iterator[list[FloatArray]]:
-        size = max(1, _VALUES_AT_ONCE // side**2)
-        for first in range(0, max(1, len(x)), size):
-            part = slice(first, first + size)
-            yield self._look_up(x[part], y[part], z[part], side, slopes)
-
-    def _look_up(self, x: FloatArray, y: FloatArray, z: FloatArray, side: int, slopes: bool) -> list[FloatArray]:
-        planes, rows, columns = self.coefficients.shape
+        share, by_z, by_y, by_x = self._look_up(x, y, z, side, slopes=True)
         step = self.pixel_size / OVERSAMPLING
-        reach = (side - 1) * OVERSAMPLING
-        z0, weight_z, slope_z = _taps((z - self.z_first) / self.z_step, planes)
-        y0, weight_y, slope_y = _taps((rows - 1 - reach) / 2 - y / step, rows - reach)
-        x0, weight_x, slope_x = _taps((columns - 1 - reach) / 2 - x / step, columns - reach)
-        pixels = np.arange(side, dtype=np.int64) * OVERSAMPLING
-        in_plane = (pixels[:, None] * columns + pixels).ravel()
-        corner = (z0 * rows + y0) * columns + x0
-        flat = self.coefficients.ravel()
-        sums = [np.zeros((len(x), side * side)) for _ in range(4 if slopes else 1)]
-        for i in range(4):
-            for j in range(4):
-                row = corner + (i * rows + j) * columns
-                along = np.zeros((len(x), side * side))
-                along_slope = np.zeros_like(along) if slopes else along
-                for k in range(4):
-                    value = flat[(row + k)[:, None] + in_plane]
-                    along += weight_x[:, k, None] * value
-                    if slopes:
-                        along_slope += slope_x[:, k, None] * value
-                sums[0] += (weight_z[:, i] * weight_y[:, j])[:, None] * along
-                if slopes:
-                    sums[1] -= (weight_z[:, i] * weight_y[:, j] / step)[:, None] * along_slope
-                    sums[2] -= (weight_z[:, i] * slope_y[:, j] / step)[:, None] * along
-                    sums[3] += (slope_z[:, i] * weight_y[:, j] / self.z_step)[:, None] * along
-        return [total.reshape(-1, side, side) for total in sums]
+        return share, by_x / -step, by_y / -step, by_z / self.z_step
 
-
-def _taps(at: FloatArray, count: int) -> tuple[IntArray, FloatArray, FloatArray]:
-    """The first of four coefficients around each place, and their weights and slopes; places outside go to the edge."""
-    at = np.clip(at, 1.0, count - 2.0 - 1e-9)
-    first = np.floor(at).astype(np.int64)
-    t = at - first
-    s = 1 - t
-    weights = np.stack([s**3, 4 - 6 * t**2 + 3 * t**3, 4 - 6 * s**2 + 3 * s**3, t**3], axis=1) / 6
-    slopes = np.stack([-(s**2), (3 * t - 4) * t, (4 - 3 * s) * s, t**2], axis=1) / 2
-    return first - 1, weights, slopes
+    def _look_up(self, x: FloatArray, y: FloatArray, z: FloatArray, side: int, *, slopes: bool) -> FloatArray:
+        """Values (terms, k, side, side), the derivatives by samples."""
+        _, rows, columns = self.coefficients.shape
+        step, reach = self.pixel_size / OVERSAMPLING, (side - 1) * OVERSAMPLING
+        first = [
+            (z - self.z_first) / self.z_step,
+            (rows - 1 - reach) / 2 - y / step,
+            (columns - 1 - reach) / 2 - x / step,
+        ]
+        flat = _core.spot_boxes(self.coefficients, OVERSAMPLING, np.column_stack(first), side, slopes)
+        return np.moveaxis(flat.reshape(len(x), -1, side, side), 1, 0)
 
 
 def sampled(

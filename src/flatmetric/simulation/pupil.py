@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flatmetric._arrays import FloatArray
+from flatmetric._files import csv_text
 from flatmetric.errors import InputError
 from flatmetric.simulation.psf import OVERSAMPLING, Psf, sampled
 
@@ -67,6 +68,12 @@ class Pupil:
         if not 1 <= len(self.planes) <= 4:
             raise InputError(f"planes has {len(self.planes)} numbers; give 1 to 4, one for each channel")
 
+    @property
+    def is_round(self) -> bool:
+        """Whether the spot looks the same above and below focus."""
+        uneven = (self.astigmatism, self.coma_x, self.coma_y, self.spherical, self.helix, self.focus)
+        return not any(uneven) and self.planes == (0.0,)
+
     def shift(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """How far the spot lies from its molecule in x and y at depths z, all nm.
 
@@ -80,6 +87,19 @@ class Pupil:
             np.asarray(sum((a * um**power for power, a in enumerate(terms)), start=np.zeros_like(um)))
             for terms in (self.wobble_x, self.wobble_y)
         )
+
+
+def wobble_csv(pupil: Pupil) -> str:
+    """The shifts of a spot by depth as a table that a protocol reads: dx, dy, z in nm.
+
+    Examples
+    --------
+    >>> wobble_csv(Pupil(wobble_x=(5.0,))).splitlines()[:2]
+    ['dx,dy,z', '5.0,0.0,-750.0']
+    """
+    z = np.arange(-750.0, 751, 10)
+    dx, dy = pupil.shift(z)
+    return csv_text([["dx", "dy", "z"], *(map(repr, map(float, row)) for row in zip(dx, dy, z, strict=True))])
 
 
 @functools.lru_cache(maxsize=8)
