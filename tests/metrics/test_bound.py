@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import flatmetric as fm
-from flatmetric.localizers.baseline import fit_gaussians
+from flatmetric.localizers.baseline import DEFAULTS, localize
 from flatmetric.metrics.bound import Imaging, precision_bound
 from flatmetric.simulation.camera import Camera
 from flatmetric.simulation.optics import Gaussian, spots
@@ -62,11 +62,12 @@ def isolated(photons: float, background: float, count: int) -> tuple[fm.Score, I
     optics = Gaussian(sigma=sigma)
     expected = np.stack([spots(one[None], np.array([photons]), optics, pixels=side, pixel_size=pixel) for one in xyz])
     counts = camera.expose(expected + background, rng)
-    boxes = (counts.astype(float) - camera.offset) * camera.photons_per_count
-    x, y, _, good = fit_gaussians(boxes, 1.3, 3.0)
+    found = localize(
+        (counts.astype(float) - camera.offset) * camera.photons_per_count, {**DEFAULTS, "sigma": 1.3, "rounds": 1.0}
+    )
     frame = np.arange(1, count + 1)
     truth = {"frame": frame, "x": place[:, 0], "y": place[:, 1], "photons": np.full(count, photons)}
-    pred = {"frame": frame[good], "x": (middle + pixel * x)[good], "y": (middle + pixel * y)[good]}
+    pred = {"frame": found.image + 1, "x": pixel * (found.x + 0.5), "y": pixel * (found.y + 0.5)}
     imaging = Imaging(
         pixel_size=pixel, sigma=sigma, background=background, em=True, quantum_efficiency=camera.quantum_efficiency
     )

@@ -27,7 +27,7 @@ TRUTH = REAL_DATA / "gt-and-results" / "epfl2016-MT0.N1.LD" / "gt.csv"
 
 
 def at(psf: Psf, z: float, side: int, x: float = 0.0, y: float = 0.0) -> np.ndarray:
-    return psf.boxes(ZERO + x, ZERO + y, ZERO + z, side)[0]
+    return np.asarray(psf.boxes(ZERO + x, ZERO + y, ZERO + z, side)[0])
 
 
 def radial(pupil: Pupil, r: np.ndarray, z: float) -> np.ndarray:
@@ -103,7 +103,7 @@ def test_an_image_is_the_sum_of_its_boxes_and_is_cut_at_the_edge() -> None:
     box = 700 * at(psf, 50.0, psf.side, x=10.0, y=-40.0)
     np.testing.assert_allclose(image[31 - half : 32 + half, 32 - half : 33 + half], box, atol=1e-9)
     corner = spots(np.array([[0.0, 6399.0, 0.0]]), np.array([700.0]), optics, pixels=64, pixel_size=PIXEL)
-    assert np.unravel_index(corner.argmax(), corner.shape) == (63, 0) and 100 < corner.sum() < 250
+    assert corner.argmax() == 63 * 64 and 100 < corner.sum() < 250
 
 
 def test_two_planes_share_the_light_and_are_in_focus_at_their_depths() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -15,11 +17,11 @@ REAL_TRUTH = REAL_DATA / "gt-and-results" / "epfl2016-MT0.N1.LD" / "activations.
 
 # Two molecules: one in frames 1 to 3 and 6, one in frame 3, 200 nm away.
 BY_HAND = fm.Localizations(
-    frame=[1, 2, 3, 6, 3],
-    x=[100.0, 100.0, 100.0, 100.0, 300.0],
-    y=[50.0, 50.0, 50.0, 50.0, 50.0],
-    z=[-10.0, -10.0, -10.0, -10.0, 40.0],
-    photons=[10.0, 80.0, 20.0, 5.0, 7.0],
+    frame=np.array([1, 2, 3, 6, 3]),
+    x=np.array([100.0, 100.0, 100.0, 100.0, 300.0]),
+    y=np.full(5, 50.0),
+    z=np.array([-10.0, -10.0, -10.0, -10.0, 40.0]),
+    photons=np.array([10.0, 80.0, 20.0, 5.0, 7.0]),
 )
 EXPECTED = {
     "molecules in a frame": 5 / 8,
@@ -43,20 +45,19 @@ def test_traits_by_hand() -> None:
 
 
 def test_rows_that_are_numbered_belong_to_the_molecule_at_their_place() -> None:
-    columns = {name: getattr(BY_HAND, name) for name in ("frame", "x", "y", "z", "photons")}
-    numbered = fm.Localizations(**columns, id=[1, 2, 3, 4, 5])
+    numbered = dataclasses.replace(BY_HAND, id=np.arange(1, 6))
     seen = shining(numbered, (1000.0, 2000.0), frames=8)
     assert seen.run_lengths.tolist() == [3, 1, 1] and seen.dark_frames.tolist() == [2]
 
 
 def test_what_a_truth_does_not_tell_is_left_out() -> None:
-    flat = fm.Localizations(frame=[1, 1], x=[0.0, 500.0], y=[0.0, 0.0])
+    flat = fm.Localizations(frame=np.array([1, 1]), x=np.array([0.0, 500.0]), y=np.zeros(2))
     seen = shining(flat, (1000.0, 1000.0))
     told = {name: trait(seen) for name, trait in TRAITS.items()}
     assert told["spread of z [nm]"] is None and told["photons of inner frames, median"] is None
     assert told["dark frames between runs, mean"] is None and told["with another within 300 nm [%]"] == 0
     with pytest.raises(InputError, match="the truth has no molecule"):
-        shining(fm.Localizations(frame=[], x=[], y=[]), (1000.0, 1000.0))
+        shining(fm.Localizations(frame=np.empty(0, dtype=np.int64), x=np.empty(0), y=np.empty(0)), (1000.0, 1000.0))
 
 
 @pytest.mark.skipif(not REAL_TRUTH.exists(), reason="the challenge's truth is not here")

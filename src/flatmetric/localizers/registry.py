@@ -14,7 +14,7 @@ import numpy as np
 from flatmetric._progress import Progress
 from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations, Provenance
-from flatmetric.localizers import baseline, photutils, picasso, skimage, trackpy
+from flatmetric.localizers import baseline, daostorm, photutils, picasso, skimage, trackpy
 from flatmetric.localizers.base import Localizer, Setting, Settings, usual
 from flatmetric.localizers.shapes import KnownShape
 from flatmetric.simulation.folder import simulated_camera, simulated_optics
@@ -24,6 +24,7 @@ from flatmetric.stacks import Stack
 
 _PIXELS_AT_ONCE = 1_000_000  # read and searched together: it bounds the memory
 _EXTRA = "pip install '.[localizers]' in a clone of flatmetric"
+_DAOSTORM = "pip install '.[daostorm]' in a clone of flatmetric"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,8 @@ METHODS: dict[str, Method] = {
     "daofind-psf": Method(photutils.localize_psf, photutils.SETTINGS_PSF, "photutils"),
     "log": Method(skimage.localize_log, skimage.SETTINGS, "skimage"),
     "dog": Method(skimage.localize_dog, skimage.SETTINGS, "skimage"),
+    "daostorm-2d": Method(daostorm.localize_2d, daostorm.SETTINGS, "sdt", _DAOSTORM),
+    "daostorm-2d-fixed": Method(daostorm.localize_2d_fixed, daostorm.SETTINGS, "sdt", _DAOSTORM),
     "picasso-lq": Method(picasso.localize_lq, picasso.SETTINGS, "picasso", "pip install picassosr"),
     "picasso-mle": Method(picasso.localize_mle, picasso.SETTINGS, "picasso", "pip install picassosr"),
 }
@@ -63,6 +66,12 @@ _BLOBS: list[Mapping[str, float]] = [
     {"threshold": 0.5},
     {"threshold": 0.25, "overlap": 0.9},
     {"threshold": 0.25, "min_sigma": 1.5},
+]
+_DAOSTORM_VARIANTS: list[Mapping[str, float]] = [
+    {"threshold": 30.0},
+    {"threshold": 45.0},
+    {"threshold": 60.0},
+    {"threshold": 120.0},
 ]
 _PICASSO: list[Mapping[str, float]] = [
     {"min_net_gradient": 200.0},
@@ -104,6 +113,8 @@ _VARIANTS: dict[str, list[Mapping[str, float]]] = {
     ],
     "log": _BLOBS,
     "dog": _BLOBS,
+    "daostorm-2d": _DAOSTORM_VARIANTS,
+    "daostorm-2d-fixed": _DAOSTORM_VARIANTS,
     "picasso-lq": _PICASSO,
     "picasso-mle": _PICASSO,
 }
