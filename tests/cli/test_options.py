@@ -17,6 +17,7 @@ import pytest
 import flatmetric as fm
 from flatmetric.api import options
 from flatmetric.api.options import options_of
+from flatmetric.api.simulate import Simulated
 from flatmetric.cli.app import COMMANDS, app
 from flatmetric.quality.validation import Validation
 from flatmetric.scoring.score import ScoreOptions
@@ -71,6 +72,7 @@ METHODS: dict[str, dict[str, Any]] = {
         "strict": fm.Findings.__len__,
     },
     "leaderboard": {"report": fm.Leaderboard.report},
+    "simulate": {"compare": Simulated.compare},
     "validate": {"json": Validation.to_dict},
     "inspect": {"json": dataclasses.asdict},
     "convert": {"json": dataclasses.asdict},

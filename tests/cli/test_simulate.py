@@ -62,6 +62,19 @@ def test_a_file_and_a_modality(tmp_path: Path) -> None:
     assert tifffile.imread(tmp_path / "new" / "er" / "stack.ome.tif").shape == (5, 32, 32)
 
 
+def test_a_data_set_is_held_against_a_truth_without_making_images(simulated: Path, tmp_path: Path) -> None:
+    arguments = ("simulate", "--dataset", "MT3.N2.LD", "--frames", "60", "--seed", "4")
+    out = run(*arguments, "--compare", simulated / "activations.csv", "--out", tmp_path)
+    assert out.returncode == 0, out.stderr
+    assert out.stdout.startswith("MT3.N2.LD against activations.csv: ") and "traits agree within 10 %" in out.stdout
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["comparison.csv", "comparison.pdf", "comparison.png"]
+    header, *rows = (tmp_path / "comparison.csv").read_text().splitlines()
+    assert header == "trait,simulated,truth,ratio" and len(rows) == 14
+    assert rows[0].split(",")[3] == repr(float(rows[0].split(",")[1]) / float(rows[0].split(",")[2]))
+    out = run(*arguments, "--compare", tmp_path / "none.csv", "--out", tmp_path)
+    assert out.returncode == 2 and out.stderr.count("\n") == 1
+
+
 def test_the_baseline_scores_well_on_sparse_frames(simulated: Path, tmp_path: Path) -> None:
     target = tmp_path / "baseline.csv"
     out = run("localize", simulated / "stack.ome.tif", "--out", target)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
 from flatmetric._progress import Progress
 from flatmetric.api.options import REQUIRED, Option, Write, keywords, path_of
@@ -16,6 +16,10 @@ from flatmetric.formats.read import read_file
 from flatmetric.formats.write import writable_format, write
 from flatmetric.localizations import Localizations
 from flatmetric.simulation.datasets import NAMES, Dataset
+
+if TYPE_CHECKING:
+    from flatmetric.api.options import Source
+    from flatmetric.simulation.traits import Likeness
 
 
 class SimulateArguments(TypedDict, total=False):
@@ -58,6 +62,24 @@ class Simulated:
     def read_truth(self) -> Localizations:
         """The true molecules; nm, frames from 1."""
         return read_file(self.truth, ReadOptions())
+
+    def compare(self, truth: Source) -> Likeness:
+        """How like another truth this one is: a file, a table or a dict; `rows` has the numbers.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import flatmetric as fm
+        >>> made = fm.simulate(dataset="MT0.N1.HD", out=tempfile.mkdtemp(), frames=20)
+        >>> made.compare(made.truth).rows[0][0], made.compare(made.truth).rows[0][3]
+        ('molecules in a frame', 1.0)
+        """
+        from flatmetric.api.inputs import table_from
+        from flatmetric.simulation.traits import compared
+
+        if self.dataset is None:
+            raise InputError("this simulation has no data set, so there is nothing to compare")
+        return compared(self.dataset, self.read_truth(), table_from(truth, "truth", ReadOptions()))
 
 
 @keywords(SimulateArguments)

@@ -172,7 +172,7 @@ def named(name: str) -> Dataset:
     Examples
     --------
     >>> named("ER2.N3.HD").frames, named("ER2.N3.HD").density
-    (3020, 2.0)
+    (3020, 0.309)
     """
     if name in _FRAMES:
         sample, noise, density = name.split(".")

@@ -161,6 +161,10 @@ def likeness(dataset: Dataset, truth: Localizations, seed: int) -> Likeness:
     >>> name, bool(abs(ratio - 1) < 0.2)
     ('molecules in a frame', True)
     """
-    field = truth.provenance.fov or (dataset.width, dataset.width)
-    simulated = shining(molecules(dataset, seed), (dataset.width, dataset.width), dataset.frames)
-    return Likeness(dataset, simulated, shining(truth, field))
+    return compared(dataset, molecules(dataset, seed), truth)
+
+
+def compared(dataset: Dataset, simulated: Localizations, truth: Localizations) -> Likeness:
+    """Hold the molecules of a simulated data set against a truth."""
+    own = (dataset.width, dataset.width)
+    return Likeness(dataset, shining(simulated, own, dataset.frames), shining(truth, truth.provenance.fov or own))
