@@ -49,7 +49,7 @@ def localize(images: FloatArray, settings: Settings, shape: KnownShape | None = 
         apart = images.reshape(count, height, shape.channels, width // shape.channels).transpose(0, 2, 1, 3)
         found = fit_images(apart, shape, limits, int(settings["rounds"]))
     x, y, photons, form = found.values.T
-    depth = None if shape is None or shape.least == 0 else form * shape.pixel_size
+    depth = None if shape is None or shape.least_is_real else form * shape.pixel_size  # of a round spot |z| alone
     return Spots(found.image, x, y, photons, depth)
 
 

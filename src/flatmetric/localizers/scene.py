@@ -18,7 +18,6 @@ from flatmetric.localizers.shapes import Shape
 _RIM = 13  # pixels around each image that count for nothing, so that boxes may reach over the edge
 _STEPS = 12
 _JOINT = 5  # steps of conjugate gradients: more than that spots hardly overlap
-_PEAK = 3  # pixels around a maximum
 _LARGEST_STEP = 0.5  # pixels
 _CONVERGED = 1e-3  # pixels
 _CLOSEST = 1.0  # pixels: a new spot is at least so far from others
@@ -69,16 +68,14 @@ def fit_images(images: FloatArray, shape: Shape, limits: Limits, rounds: int) ->
     [1400.0, 1700.0]
     """
     scene = _Scene(images, shape, limits)
-    for number in range(rounds):
+    for _ in range(rounds):
         new = scene.maxima()
         if len(new.image) == 0:
             break
         scene.join(new)
         scene.fit()
         scene.drop()
-        if number + 1 == rounds or len(scene.spots.image) == 0:
-            break
-    if len(scene.spots.image):
+    if len(scene.spots.image):  # once more without those that were dropped
         scene.fit()
         scene.drop()
     order = np.argsort(scene.spots.image, kind="stable")
@@ -115,7 +112,7 @@ class _Scene:
             response = (response - level) / (_PER_MAD * np.median(np.abs(inner - level)) + 1e-12)
             form = np.where(response > best, candidate, form)
             best = np.maximum(response, best)
-        highest = ndimage.maximum_filter(best, (1, _PEAK, _PEAK), mode="nearest")
+        highest = ndimage.maximum_filter(best, (1, self.shape.apart, self.shape.apart), mode="nearest")
         peaks = (best == highest) & (best > self.limits.threshold) & (self.counts[:, 0] > 0)
         image, row, column = np.nonzero(peaks)
         if len(self.spots.image) and len(image):
@@ -261,6 +258,7 @@ class _Scene:
         gain = np.minimum(gain, self._beside_a_stronger(gain, model, counts) / spread)
         x, y, _, form = self.spots.values.T
         kept = (gain >= self.limits.likelihood) & (form < self.shape.most)
+        kept &= (form > self.shape.least) | self.shape.least_is_real
         for at_axis, size in ((x, self.inner[1]), (y, self.inner[0])):
             kept &= (at_axis >= _RIM - 0.5) & (at_axis < _RIM + size - 0.5)
         kept &= ~self._explained(gain)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -27,8 +28,12 @@ class Shape(Protocol):
     """How smooth the background is: what a shape leaves around a spot is part of it."""
     least: float
     most: float
+    """Limits of the form: a spot that ends at one is not believed, unless `least_is_real`."""
+    least_is_real: bool
     forms: list[float]
     """Forms that new spots are looked for with."""
+    apart: int
+    """Side of the square, odd, in which one spot at most is looked for at a time."""
 
     def halves(self, form: FloatArray) -> IntArray:
         """Half the side of the boxes that spots need."""
@@ -45,6 +50,8 @@ class GaussianShape:
 
     channels = 1
     smooth = 8.0
+    least_is_real = False
+    apart = 3
     _HALVES = ((1.6, 4), (2.4, 7), (np.inf, 10))  # up to these widths
 
     def __init__(self, sigma: float, widest: float) -> None:
@@ -101,14 +108,23 @@ class KnownShape:
     smooth = 20.0
 
     def __init__(self, psfs: Sequence[Psf], *, round_spot: bool) -> None:
-        self.psfs, self.channels = psfs, len(psfs)
+        self.psfs, self.channels, self.least_is_real = psfs, len(psfs), round_spot
         self.pixel_size = psfs[0].pixel_size
         low = max(-_DEEPEST, max(psf.z_first for psf in psfs))
         high = min(_DEEPEST, min(psf.z_last for psf in psfs))
         self.least, self.most = (0.0 if round_spot else low) / self.pixel_size, high / self.pixel_size
         self.forms = np.linspace(self.least, self.most, _TEMPLATES + 2)[1:-1].tolist()
+        self.apart = self._apart()
         self._planes = np.linspace(self.least, self.most, 25)
         self._half_of_plane = np.array([self._half(depth) for depth in self._planes])
+
+    def _apart(self) -> int:
+        """As wide as the spot, since parts of a wide one look like spots."""
+        half = min(_LARGEST_HALF, self.psfs[0].side // 2 - 1)
+        light = self.light(np.array([[0.0, 0.0, 1.0, (self.least + self.most) / 2]]), half)[0]
+        reach = np.arange(-half, half + 1)
+        squared = np.tile((reach[:, None] ** 2 + reach**2).ravel(), self.channels)
+        return 2 * round(math.sqrt((light**2 @ squared) / (light**2).sum())) + 1
 
     def _half(self, depth: float) -> int:
         """The smallest box that holds most of what the largest one holds."""
