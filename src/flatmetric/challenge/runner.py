@@ -12,15 +12,19 @@ import subprocess
 import sys
 import time
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from flatmetric._files import csv_text, json_text, make_folder, read_json, write_text
 from flatmetric._progress import Progress
 from flatmetric._validation import thread_count
 from flatmetric.errors import InputError
+from flatmetric.formats.conversion import checked_options
+from flatmetric.formats.read import read_file
+from flatmetric.formats.write import write
 from flatmetric.localizers.registry import METHODS, PARTICIPANTS, participant
 from flatmetric.simulation.datasets import PAPER, Dataset
 from flatmetric.simulation.folder import STACK, is_simulated, simulate_folder
@@ -32,10 +36,16 @@ _LOCALIZE = (sys.executable, "-m", "flatmetric", "localize", "{stack}", "--out",
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program that takes part: its name, and the command that reads {stack} and writes {out}."""
+    """A program that takes part: its name, and the command that reads {stack} and writes {out}.
+
+    One that chooses the place of its result gets a {folder} instead, and `output` says where the result lies in it.
+    With reading options, `read`, the result is converted as they say.
+    """
 
     name: str
     command: tuple[str, ...]
+    output: str | None = None
+    read: Mapping[str, Any] | None = None
 
     @classmethod
     def parse(cls, text: str) -> Program:
@@ -47,15 +57,29 @@ class Program:
         ('python', 'mine.py', '{stack}', '{out}')
         """
         name, equals, command = text.partition("=")
-        if not equals or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", name) or not command.strip():
+        if not equals or not command.strip():
             raise InputError(f"program is {text!r}; give a name and a command, as mine='mine.py {{stack}} {{out}}'")
         try:
             parts = tuple(shlex.split(command))
         except ValueError as error:
             raise InputError(f"program is {command!r}, which can't be split into words, {error}") from error
-        if not any("{out}" in part for part in parts):
-            raise InputError(f"program {name} has no {{out}}, where its result goes; write {{stack}} {{out}} into it")
-        return cls(name, parts)
+        return cls.checked(name, parts)
+
+    @classmethod
+    def checked(
+        cls,
+        name: str,
+        command: tuple[str, ...],
+        output: str | None = None,
+        read: Mapping[str, Any] | None = None,
+    ) -> Program:
+        """A program whose name can name a file, and whose command says where the result goes."""
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", name):
+            raise InputError(f"program is {name!r}; give a name of letters, digits and dashes")
+        place = "{out}" if output is None else "{folder}"
+        if not any(place in part for part in command):
+            raise InputError(f"program {name} has no {place}, where its result goes; write {{stack}} {place} into it")
+        return cls(name, command, output, read)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,27 +201,36 @@ class _Runner:
         """One program on one data set; its result appears whole, with a record of how it was made."""
         result, record = folder / "results" / f"{program.name}.csv", folder / "runs" / f"{program.name}.json"
         own = program.command[0] == sys.executable  # its path may differ next time
-        made_by = {
+        made_by: dict[str, Any] = {
             "command": list(program.command[1 if own else 0 :]),
             "files": _files_of(program.command[1:]),
             "version": __version__,
         }
+        if program.output is not None or program.read is not None:
+            made_by |= {"output": program.output, "read": None if program.read is None else dict(program.read)}
         before = read_json(record)
         seconds = before.get("seconds")
         if result.is_file() and before.items() >= made_by.items() and isinstance(seconds, float):
             return Run(folder.name, program.name, seconds, None)
-        unfinished = folder / "runs" / f"{program.name}.csv"
-        places = {"{stack}": str((folder / STACK).resolve()), "{out}": str(unfinished.resolve())}
-        command = [_filled(part, places) for part in program.command]
-        _remove(unfinished)  # an earlier run may have left it
+        unfinished, own_folder = folder / "runs" / f"{program.name}.csv", folder / "runs" / f"{program.name}.work"
+        places = {"{stack}": folder / STACK, "{out}": unfinished, "{folder}": own_folder}
+        resolved = {name: str(place.resolve()) for name, place in places.items()}
+        command = [_filled(part, resolved) for part in program.command]
+        for left in (unfinished, own_folder):  # by an earlier run
+            _remove(left)
+        if program.output is not None:
+            make_folder(own_folder)
+        written = unfinished if program.output is None else Path(_filled(program.output, resolved))
         start = time.monotonic()
-        reason = self._failure(command, unfinished)
+        reason = self._failure(command, written)
         seconds = round(time.monotonic() - start, 3)
         _remove(result)
         if reason is None:
-            unfinished.replace(result)
+            reason = _taken(written, program.read, result)
+        if reason is None:
             write_text(json_text(made_by | {"seconds": seconds}), record)
-        _remove(unfinished)
+        for left in (unfinished, own_folder):
+            _remove(left)
         return Run(folder.name, program.name, seconds, reason)
 
     def _failure(self, command: list[str], result: Path) -> str | None:
@@ -229,6 +262,18 @@ class _Runner:
             last = f": {lines[-1].removeprefix('flatmetric: ')[:_LONGEST_REASON]}" if lines else ""
             return f"ended with code {process.returncode}{last}"
         return None if result.is_file() else "ended without writing its result"
+
+
+def _taken(written: Path, read: Mapping[str, Any] | None, result: Path) -> str | None:
+    """Put what a program wrote where results lie, converted if it says how; return why that can't be, or None."""
+    if read is None:
+        written.replace(result)
+        return None
+    try:
+        write(read_file(written, checked_options(**read)), result, "thunderstorm")
+    except InputError as error:
+        return f"its result can't be read: {error}"[:_LONGEST_REASON]
+    return None
 
 
 def _filled(part: str, places: dict[str, str]) -> str:

@@ -67,6 +67,10 @@ class ChallengeFlags(Scoring, Checked, Threads, total=False):
             flag="program",
         ),
     ]
+    recipes: Annotated[
+        Path | None,
+        Option("TOML file of more programs: for each its command, and how its output is read.", metavar="FILE"),
+    ]
     existing: Annotated[
         Path | None, Option("Score this folder of truths and submissions; run nothing.", metavar="FOLDER", flag="from")
     ]
@@ -102,11 +106,11 @@ def run(options: ChallengeFlags) -> None:
     check_outputs([options["out"] / name for name in (*figures, _PAGE, AGREEMENT, _RUNS)], [])
     runs: list[Run] = []
     if options["existing"] is not None:
-        own = (options["participants"], options["programs"], options["datasets"], options["frames"] is not None)
-        if any(own) or options["replicates"] != 1 or options["modality"] is not None:
+        own = (options[name] for name in ("participants", "programs", "recipes", "datasets", "frames", "modality"))
+        if any(own) or options["replicates"] != 1:
             raise InputError(
-                "--from scores what is there; "
-                "give it without --participant, --program, --dataset, --frames, --modality, --replicates"
+                "--from scores what is there; give it without "
+                "--participant, --program, --recipes, --dataset, --frames, --modality, --replicates"
             )
         found = find_submissions(options["existing"])
     else:
@@ -156,9 +160,12 @@ def _rules(options: ChallengeFlags) -> dict[str, Any]:
 
 
 def _run(options: ChallengeFlags, taken: set[str]) -> list[Run]:
+    from flatmetric.challenge.recipes import read_recipes
     from flatmetric.challenge.runner import Program, absent_packages, localizer_programs, run_programs
 
     programs = localizer_programs(options["participants"]) + [Program.parse(text) for text in options["programs"]]
+    if options["recipes"] is not None:
+        programs += read_recipes(options["recipes"])
     absent = absent_packages()
     if absent and not options["participants"]:
         print(f"not installed, so not taking part: {', '.join(absent)}", file=sys.stderr)
