@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from pathlib import Path
 
@@ -176,6 +177,16 @@ def test_bead_stacks_that_are_none_are_one_sentence(tmp_path: Path) -> None:
 def test_wrong_pupils_are_refused(wrong: dict[str, float], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         Pupil(**wrong)  # type: ignore[arg-type]
+
+
+def test_pixels_that_are_too_large_for_a_pupil_are_refused() -> None:
+    with pytest.raises(InputError, match="pixel_size is 900; give at most 455 nm for this pupil, or Gaussian optics"):
+        dataclasses.replace(named("MT3.N2.LD"), pixel_size=900.0)
+
+
+def test_no_pixel_is_darker_than_dark() -> None:
+    xyz = np.array([[1600.0, 1600.0, 0.0]])
+    assert spots(xyz, np.array([1e6]), MODALITIES["2D"], pixels=64, pixel_size=PIXEL).min() >= 0
 
 
 @pytest.mark.skipif(not MOVIE.exists(), reason="the challenge's images are not here")

@@ -196,7 +196,7 @@ def localize(
     camera = camera_of(images, given.get("pixel_size"), given.get("offset"), given.get("photons_per_count"))
     beads, step = given.get("beads"), given.get("bead_step")
     if (beads is None) != (step is None):
-        raise InputError("beads and bead_step belong together; give both= or neither")
+        raise InputError("beads and bead_step belong together; give beads= and bead_step=")
     if beads is not None and not METHODS[chosen.method].takes_shape:
         raise InputError(f"beads are of no use to {chosen.method}; give method='baseline'")
     shape = (

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from flatmetric.challenge.runner import Run
     from flatmetric.paper.agreement import Advantage, Agreement
     from flatmetric.simulation.datasets import Dataset
+    from flatmetric.simulation.pupil import Pupil
 
 _PAGE, _RUNS, _BOARD, _WOBBLE = "challenge.html", "runs.csv", "leaderboard", "wobble.csv"
 
@@ -99,9 +100,11 @@ def run(options: ChallengeFlags) -> None:
     from flatmetric.challenge_report import background
     from flatmetric.page_folder import DATASETS, PROGRAMS, write_pages
     from flatmetric.paper.agreement import AGREEMENT, FIGURES, verdict, write_agreement
+    from flatmetric.simulation.datasets import pupil_of
 
+    pupil = pupil_of(options["modality"] or "2D")
     make_folder(options["out"])
-    settings = board_options({**options, **_rules(options), "seed": 0})
+    settings = board_options({**options, **_rules(options, pupil), "seed": 0})
     figures = [f"{stem}.{suffix}" for stem in FIGURES for suffix in ("png", "pdf")]
     check_outputs([options["out"] / name for name in (*figures, _PAGE, AGREEMENT, _RUNS)], [])
     runs: list[Run] = []
@@ -145,14 +148,11 @@ def run(options: ChallengeFlags) -> None:
 challenge.add_command(run)
 
 
-def _rules(options: ChallengeFlags) -> dict[str, Any]:
+def _rules(options: ChallengeFlags, pupil: Pupil) -> dict[str, Any]:
     """The dimension, and where spots move sideways with depth, the table of that: as given, or by the modality."""
-    from flatmetric.simulation.datasets import pupil_of
     from flatmetric.simulation.pupil import wobble_csv
 
-    modality = options["modality"] or "2D"
-    pupil = pupil_of(modality)
-    rules: dict[str, Any] = {"dim": options["dim"] or (2 if modality == "2D" else 3)}
+    rules: dict[str, Any] = {"dim": options["dim"] or (2 if pupil.is_round else 3)}
     if options["wobble"] is None and (pupil.wobble_x or pupil.wobble_y):
         rules["wobble"] = options["out"] / _WOBBLE
         write_text(wobble_csv(pupil), rules["wobble"])

@@ -92,6 +92,11 @@ class Dataset:
         if not _LEAST_WIDTH_NM <= self.width <= _MOST_WIDTH_NM:
             limits = f"{_LEAST_WIDTH_NM:g} to {_MOST_WIDTH_NM:g} nm"
             raise InputError(f"pixels x pixel_size is {self.width:g} nm; give a field of {limits}")
+        if isinstance(self.optics, Pupil) and self.pixel_size > self.optics.largest_pixel:
+            raise InputError(
+                f"pixel_size is {self.pixel_size:g}; give at most {self.optics.largest_pixel:.0f} nm for this pupil, "
+                "or Gaussian optics"
+            )
         if self.per_frame > _MOST_MOLECULES_PER_FRAME:
             raise InputError(f"density is {self.density:g}: {self.per_frame:.0f} molecules in a frame; give less")
 

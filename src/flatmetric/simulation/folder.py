@@ -15,7 +15,7 @@ from flatmetric.formats.write import write
 from flatmetric.simulation.camera import Camera
 from flatmetric.simulation.datasets import Dataset, optics_from
 from flatmetric.simulation.movie import images, molecules
-from flatmetric.simulation.optics import KINDS, Optics, channels_of
+from flatmetric.simulation.optics import KINDS, Gaussian, Optics, channels_of, psf_of
 from flatmetric.stacks import Image, write_stack
 from flatmetric.version import __version__
 
@@ -52,6 +52,8 @@ def simulate_folder(folder: Path, dataset: Dataset, seed: int, progress: Progres
         if name != PARAMETERS and (folder / name).exists() and not (folder / PARAMETERS).exists():
             raise InputError(f"{folder / name}: exists and was not simulated here; give another folder")
     truth = molecules(dataset, seed)
+    if not isinstance(dataset.optics, Gaussian):
+        psf_of(dataset.optics, dataset.pixel_size)  # before anything is written: a bead stack may be missing
     # Marked as unfinished until all is written: until then the files may come from two simulations.
     write_text(json_text(parameters(dataset, seed) | {"unfinished": True}), folder / PARAMETERS)
     write_stack(

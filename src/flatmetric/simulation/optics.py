@@ -113,7 +113,7 @@ def spots(xyz: FloatArray, photons: FloatArray, optics: Optics, *, pixels: int, 
     for channel in range(channels):
         part = image[:, channel * pixels : (channel + 1) * pixels]
         psf_of(optics, pixel_size, channel).add_spots(part, xyz, photons / channels)
-    return image
+    return np.maximum(image, 0.0)  # between samples a spot may fall below 0 by a trifle
 
 
 def _shares(edges: FloatArray, centre: FloatArray, width: FloatArray) -> FloatArray:

@@ -69,6 +69,11 @@ class Pupil:
             raise InputError(f"planes has {len(self.planes)} numbers; give 1 to 4, one for each channel")
 
     @property
+    def largest_pixel(self) -> float:
+        """Pixels up to this size, nm, are sampled finely enough for all that the pupil lets through."""
+        return OVERSAMPLING * self.wavelength / (4 * self.aperture)
+
+    @property
     def is_round(self) -> bool:
         """Whether the spot looks the same above and below focus."""
         uneven = (self.astigmatism, self.coma_x, self.coma_y, self.spherical, self.helix, self.focus)
@@ -115,6 +120,8 @@ def sampled_pupil(pupil: Pupil, pixel_size: float, channel: int = 0) -> Psf:
     """
     from scipy import fft
 
+    if pixel_size > pupil.largest_pixel:
+        raise InputError(f"pixel_size is {pixel_size:g}; give at most {pupil.largest_pixel:.0f} nm for this pupil")
     step = pixel_size / OVERSAMPLING
     half = int(_HALF_SIDE_NM / pixel_size) * OVERSAMPLING
     count = max(_SAMPLES, 4 * half)
