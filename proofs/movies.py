@@ -38,10 +38,17 @@ class Scenario:
 
 
 def _dataset(name: str, frames: int, density: float, on_time: float = 2.0) -> Dataset:
-    """A data set of the challenge with more molecules, which blink longer: harder for intervals."""
-    physics = Photophysics(on_time=on_time, dark_time=20.0, blinks=3.0)
+    """A structure of the challenge with more molecules, which blink longer: harder for intervals."""
+    photons, background = (1000.0, 20.0) if name.startswith("ER") else (2500.0, 60.0)
     return dataclasses.replace(
-        named(name).with_frames(frames), density=density, photophysics=physics, optics=Gaussian()
+        named(name).with_frames(frames),
+        density=density,
+        photons=photons,
+        background=background,
+        photons_spread=0.3,
+        beam=0.0,
+        photophysics=Photophysics(on_time=on_time, dark_time=20.0, blinks=3.0),
+        optics=Gaussian(),
     )
 
 
