@@ -16,6 +16,7 @@ from flatmetric.simulation.blinking import Photophysics
 from flatmetric.simulation.datasets import Dataset, named
 from flatmetric.simulation.movie import molecules, structure
 from flatmetric.simulation.optics import Gaussian, spots
+from flatmetric.simulation.structures import Tubes
 from flatmetric.statistics.comparison import pairs_of
 from flatmetric.statistics.entries import entry_of, vary_together
 from flatmetric.statistics.intervals import Certainty, confidence
@@ -73,7 +74,7 @@ def movie(
 
     Noise has the mean and the variance of the camera; normal numbers are quicker to draw than its own.
     """
-    tubes = None if structure_seed is None else structure(dataset, structure_seed)
+    tubes = None if structure_seed is None else _tubes(dataset, structure_seed)
     truth = molecules(dataset, seed, tubes)
     assert truth.z is not None and truth.photons is not None
     order = np.argsort(truth.frame, kind="stable")
@@ -93,6 +94,12 @@ def movie(
     both = [np.ones(len(frame), dtype=bool), bright > _STRICT]
     size = dataset.pixel_size
     return truth, [{"frame": frame[k], "x": (x[k] + 0.5) * size, "y": (y[k] + 0.5) * size} for k in both]
+
+
+def _tubes(dataset: Dataset, seed: int) -> Tubes:
+    """Two structures in one: as many tubes as the movies were set up with."""
+    both = [structure(dataset, each) for each in (seed, seed + 1)]
+    return Tubes(both[0].lines + both[1].lines, both[0].radius)
 
 
 def _light(xyz: FloatArray, photons: FloatArray, dataset: Dataset) -> FloatArray:
