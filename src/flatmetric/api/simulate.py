@@ -15,7 +15,7 @@ from flatmetric.formats.conversion import ReadOptions
 from flatmetric.formats.read import read_file
 from flatmetric.formats.write import writable_format, write
 from flatmetric.localizations import Localizations
-from flatmetric.simulation.datasets import NAMES, Dataset
+from flatmetric.simulation.datasets import NAMES, Dataset, named
 
 if TYPE_CHECKING:
     from flatmetric.api.options import Source
@@ -108,8 +108,6 @@ def simulate(*, progress: Progress | None = None, **given: Unpack[SimulateArgume
 
 def chosen_dataset(given: Mapping[str, Any]) -> tuple[Dataset, Path]:
     """The data set that the options of `simulate` ask for, and the folder for it."""
-    from flatmetric.simulation.datasets import named
-
     for name in ("dataset", "out"):
         if given.get(name) is None:
             raise InputError(f"{name} is missing; give {name}=")

@@ -42,9 +42,7 @@ def read_recipes(path: Path) -> list[Program]:
 
 def _program(name: str, content: dict[str, Any], where: str) -> Program:
     command, output, read = content.get("command"), content.get("output"), content.get("read")
-    if isinstance(command, list) and all(isinstance(word, str) for word in command):
-        command = shlex.join(command)
-    if not isinstance(command, str):
+    if not isinstance(command, (str, list)) or not all(isinstance(word, str) for word in command):
         raise InputError(f"{where}: command is {command!r}; give a text or a list of words, with {{stack}} and {{out}}")
     if output is not None and (not isinstance(output, str) or "{folder}" not in output):
         raise InputError(f"{where}: output is {output!r}; give a path that begins with {{folder}}")
@@ -58,6 +56,6 @@ def _program(name: str, content: dict[str, Any], where: str) -> Program:
         except InputError as error:
             raise InputError(f"{where}: read: {error}") from error
     try:
-        return Program.checked(name, tuple(shlex.split(command)), output, read)
+        return Program.checked(name, tuple(shlex.split(command) if isinstance(command, str) else command), output, read)
     except (InputError, ValueError) as error:
         raise InputError(f"{where}: {error}") from error

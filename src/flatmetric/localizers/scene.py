@@ -212,18 +212,17 @@ class _Scene:
             # What the data do not constrain stays where it is.
             least = 1e-6 * diagonal + 1e-12 * diagonal.max(axis=1, keepdims=True) + 1e-300
             curvature[members] = own + least[:, :, None] * np.eye(4)
-            parts.append((members, places, slopes))
+            parts.append((members, places, slopes, weight))
         change = np.zeros(data.size)
 
         def curved(step: FloatArray) -> FloatArray:
             """The curvature of all spots together, times a step."""
-            for members, places, slopes in parts:
+            for members, places, slopes, _ in parts:
                 np.add.at(change, places, np.einsum("kpi,ki->kp", slopes, step[members]))
             result = np.zeros_like(step)
-            for members, places, slopes in parts:
-                weight = counts[places] / model[places] * change[places]
-                result[members] = np.einsum("kpi,kp->ki", slopes, weight)
-            for _, places, _ in parts:
+            for members, places, slopes, weight in parts:
+                result[members] = np.einsum("kpi,kp->ki", slopes, weight * change[places])
+            for _, places, _, _ in parts:
                 change[places] = 0.0
             return result
 
@@ -272,15 +271,13 @@ class _Scene:
         found = np.full(len(gain), np.inf)
         if len(gain) < 2:
             return found
-        away, nearest = (column[:, 1] for column in self._tree().query(self._tree().data, k=2))
-        weaker = np.flatnonzero((away < _NEAR) & (gain < gain[np.minimum(nearest, len(gain) - 1)]))
-        halves = self.shape.halves(self.spots.values[:, 3])
-        for half in np.unique(halves[weaker]):
-            members = weaker[halves[weaker] == half]
-            places, at = self._boxes(self.spots, int(half), members)
+        tree = self._tree()
+        away, nearest = (column[:, 1] for column in tree.query(tree.data, k=2))
+        for half, members in self._groups(self.spots, (away < _NEAR) & (gain < gain[nearest])):
+            places, at = self._boxes(self.spots, half, members)
             other = self.spots.values[nearest[members]].copy()
             other[:, :2] -= np.rint(self.spots.values[members, :2])
-            slopes = np.concatenate([self.shape.slopes(at, int(half)), self.shape.slopes(other, int(half))], axis=2)
+            slopes = np.concatenate([self.shape.slopes(at, half), self.shape.slopes(other, half)], axis=2)
             information = np.matmul(slopes.transpose(0, 2, 1), slopes * (counts[places] / model[places])[:, :, None])
             scale = 1 / np.sqrt(np.einsum("kii->ki", information) + 1e-300)
             scaled = information * scale[:, :, None] * scale[:, None, :] + 1e-9 * np.eye(8)

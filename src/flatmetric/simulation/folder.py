@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from flatmetric._files import check_writable, json_text, make_folder, read_json, write_text
 from flatmetric._progress import Progress
@@ -18,6 +18,8 @@ from flatmetric.simulation.movie import images, molecules
 from flatmetric.simulation.optics import KINDS, Gaussian, Optics, channels_of, psf_of
 from flatmetric.stacks import Image, write_stack
 from flatmetric.version import __version__
+
+Part = TypeVar("Part")
 
 STACK = "stack.ome.tif"
 TRUTH = "activations.csv"
@@ -77,23 +79,23 @@ def is_simulated(folder: Path, dataset: Dataset, seed: int) -> bool:
 
 def simulated_camera(stack: Path) -> Camera | None:
     """The camera of a simulated stack, from the parameters beside it; None without them."""
-    content = read_json(stack.with_name(PARAMETERS))
-    if "unfinished" in content:
-        return None
-    try:
-        return Camera(**content["dataset"]["camera"])
-    except (ValueError, KeyError, TypeError):
-        return None
+    return _simulated(stack, lambda dataset, _: Camera(**dataset["camera"]))
 
 
 def simulated_optics(stack: Path) -> Optics | None:
     """The optics of a simulated stack, from the parameters beside it; None without them."""
-    content = read_json(stack.with_name(PARAMETERS))
+    return _simulated(stack, lambda dataset, where: optics_from(dataset["optics"], where))
+
+
+def _simulated(stack: Path, part: Callable[[Any, str], Part]) -> Part | None:
+    """A part of the data set of a simulated stack; None if the parameters beside it don't say, or are unfinished."""
+    path = stack.with_name(PARAMETERS)
+    content = read_json(path)
     if "unfinished" in content:
         return None
     try:
-        return optics_from(content["dataset"]["optics"], str(stack.with_name(PARAMETERS)))
-    except (InputError, KeyError, TypeError):
+        return part(content["dataset"], str(path))
+    except (ValueError, KeyError, TypeError):
         return None
 
 
