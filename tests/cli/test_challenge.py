@@ -139,7 +139,7 @@ def test_real_results_of_real_programs_give_the_same_figures(tmp_path: Path) -> 
     [
         (("--participant", "nobody"), "method is 'nobody'"),
         (("--program", "mine"), "program is 'mine'"),
-        (("--program", "a/b=true {out}"), "program is 'a/b=true {out}'"),
+        (("--program", "a/b=true {out}"), "program is 'a/b'; give a name of letters"),
         (("--program", "mine=true"), "program mine has no {out}"),
         (("--program", "mine=sh 'a {out}"), "can't be split into words"),
         (
