@@ -7,10 +7,16 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fra
 FUZZ_SECONDS ?= 60
 FUZZ_FLAGS := -std=c++17 -O1 -g -ffp-contract=off -Wall -Wextra -Wpedantic -Werror $(SANITIZE) -Icore
 
-.PHONY: demo test prove browser plot bench scaling races lint types fuzz clean
+# 3D-DAOSTORM and Picasso, without the graphical packages that they ask for.
+PROGRAMS := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps 'sdt-python>=20' 'picassosr>=0.11,<1'
+
+.PHONY: demo programs test prove browser plot bench scaling races lint types fuzz clean
 
 demo: .venv/installed
 	@$(BIN)/flatmetric demo
+
+# All localizers that a challenge may have: trackpy, photutils, scikit-image, 3D-DAOSTORM and Picasso.
+programs: .venv/installed-programs
 
 # Everything that a change can break, on all cores. The long proofs are left to `make prove`.
 test: .venv/installed-dev browser
@@ -88,6 +94,12 @@ build/fuzz: core/fuzz/fuzz.cpp $(BUILD_INPUTS)
 
 .venv/installed-dev: .venv/made $(BUILD_INPUTS)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(PROGRAMS)
+	@touch $@ .venv/installed .venv/installed-programs
+
+.venv/installed-programs: .venv/made $(BUILD_INPUTS)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[localizers,programs]'
+	$(PROGRAMS)
 	@touch $@ .venv/installed
 
 clean:

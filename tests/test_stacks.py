@@ -26,8 +26,11 @@ def test_a_stack_comes_back_in_blocks(stack: Path) -> None:
     opened = open_stack(stack)
     assert (opened.frames, opened.height, opened.width, opened.pixel_size) == (25, 16, 16, 97.5)
     blocks = list(opened.blocks(10))
-    assert [first for first, _ in blocks] == [1, 11, 21]
+    assert [numbers.tolist()[0] for numbers, _ in blocks] == [1, 11, 21]
     np.testing.assert_array_equal(np.concatenate([images for _, images in blocks]), IMAGES)
+    ((numbers, some),) = opened.blocks(10, [3, 9, 25])
+    assert numbers.tolist() == [3, 9, 25]
+    np.testing.assert_array_equal(some, IMAGES[[2, 8, 24]])
 
 
 def test_others_read_it_as_ome(stack: Path) -> None:

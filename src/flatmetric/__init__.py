@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from flatmetric.api.report import report
     from flatmetric.api.score import confidence, score
     from flatmetric.api.simulate import localize, simulate
+    from flatmetric.api.tune import tune
     from flatmetric.api.validate import validate
     from flatmetric.challenge.leaderboard import Leaderboard
     from flatmetric.errors import FindingWarning, InputError, ReadWarning
@@ -35,6 +36,7 @@ _MODULES = {
     "api.report": ("report",),
     "api.score": ("confidence", "score"),
     "api.simulate": ("localize", "simulate"),
+    "api.tune": ("tune",),
     "api.validate": ("validate",),
     "challenge.leaderboard": ("Leaderboard",),
     "errors": ("FindingWarning", "InputError", "ReadWarning"),
@@ -83,6 +85,7 @@ __all__ = [
     "report",
     "score",
     "simulate",
+    "tune",
     "validate",
 ]
 

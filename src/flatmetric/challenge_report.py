@@ -11,21 +11,31 @@ from typing import Any
 import numpy as np
 
 from flatmetric.challenge.runner import Run
+from flatmetric.challenge.training import Trained, tuned_and_usual
 from flatmetric.errors import InputError
 from flatmetric.formats.conversion import ReadOptions
 from flatmetric.formats.read import read_file
-from flatmetric.localizers.registry import PARTICIPANTS
+from flatmetric.localizers.base import Settings, usual
+from flatmetric.localizers.registry import METHODS
 from flatmetric.pages.board_page import Background
 from flatmetric.pages.camera import camera_content, open_movie
-from flatmetric.pages.html import Section, details, table
+from flatmetric.pages.html import Section, details, paragraph, table
 from flatmetric.pages.parts import plane
 from flatmetric.paper.agreement import FIGURES
 from flatmetric.simulation.folder import STACK, TRUTH
+from flatmetric.statistics.entries import Entry
 
 _TITLES = {"fig1c": "Figure 1c: Flat Metric against efficiency", "fig4": "Figure 4: RMSMD against efficiency"}
 
 
-def background(folder: Path, runs: Sequence[Run], conclusions: Sequence[str], figures: Path) -> Background:
+def background(
+    folder: Path,
+    runs: Sequence[Run],
+    conclusions: Sequence[str],
+    figures: Path,
+    trained: Sequence[Trained] = (),
+    entries: Sequence[Entry] = (),
+) -> Background:
     """What goes into the page: data sets are in `folder`, the figures in `figures`.
 
     Examples
@@ -46,8 +56,12 @@ def background(folder: Path, runs: Sequence[Run], conclusions: Sequence[str], fi
         )
         body = f"<div class='planes'>{shown}</div>"
         sections.append(Section("samples", "What the programs saw", body, printed=False))
+    brought = tuned_and_usual(entries)
+    if brought:
+        sections.append(Section("tuned", "Tuned, and by defaults only", _tuned(brought)))
     if runs:
-        sections.append(Section("runs", "Run times and settings", _times(runs) + _settings(runs), printed=False))
+        told = _times(runs) + _settings(runs, trained)
+        sections.append(Section("runs", "Run times and settings", told, printed=False))
     return Background(list(conclusions), sections, samples)
 
 
@@ -105,15 +119,31 @@ def _times(runs: Sequence[Run]) -> str:
     return table("runs", "Run times, s", ["program", *datasets], rows, sortable=True, search=True)
 
 
-def _settings(runs: Sequence[Run]) -> str:
-    """What stands behind names like baseline-3."""
+def _tuned(brought: Sequence[tuple[str, str, float, float]]) -> str:
+    """The Flat Metric of methods tuned and by their defaults, side by side."""
+    rows = [
+        [dataset, method, (f"{tuned:.1f}", tuned), (f"{usual:.1f}", usual)] for dataset, method, tuned, usual in brought
+    ]
+    header = ["data set", "method", "tuned, nm", "defaults only, nm"]
+    told = "Settings were tuned on training sets of their own, which are not scored."
+    return paragraph(told) + table("brought", "Flat Metric", header, rows, sortable=True)
+
+
+def _settings(runs: Sequence[Run], trained: Sequence[Trained]) -> str:
+    """What stands behind the names of programs."""
     rows = []
     for program in dict.fromkeys(run.program for run in runs):
-        if program in PARTICIPANTS:
-            one = PARTICIPANTS[program]
-            rows.append([program, one.method, ", ".join(f"{name} {value:g}" for name, value in one.settings.items())])
+        tuned = [(one.dataset, one.settings) for one in trained if one.program.name == program]
+        if program in METHODS:
+            rows.append([program, "all", _listed(usual(METHODS[program].settings))])
+        elif tuned:
+            rows += [[program, dataset, _listed(settings)] for dataset, settings in tuned]
         else:
-            rows.append([program, "a program of your own", ""])
+            rows.append([program, "all", "a program of your own"])
     return details(
-        "Settings", table("settings", "What stands behind the names", ["program", "method", "settings"], rows)
+        "Settings", table("settings", "What stands behind the names", ["program", "data set", "settings"], rows)
     )
+
+
+def _listed(settings: Settings) -> str:
+    return ", ".join(f"{name} {value:g}" for name, value in settings.items())

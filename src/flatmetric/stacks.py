@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from flatmetric._arrays import IntArray
 from flatmetric._files import whole_file
 from flatmetric.errors import InputError
 from flatmetric.version import __version__
@@ -34,14 +35,15 @@ class Stack:
     width: int
     pixel_size: float | None
 
-    def blocks(self, size: int) -> Iterator[tuple[int, Image]]:
-        """Up to `size` consecutive frames at a time: the number of the first, from 1, and (k, height, width) images."""
+    def blocks(self, size: int, frames: Sequence[int] | None = None) -> Iterator[tuple[IntArray, Image]]:
+        """Up to `size` frames at a time, all of them or some: their numbers from 1, and (k, height, width) images."""
+        wanted = np.arange(1, self.frames + 1) if frames is None else np.asarray(frames, dtype=np.int64)
         with ExitStack() as opened:
             errors = opened.enter_context(_collected_errors())
             pages = _pages(_open(self.path, opened), self.path, errors)
-            for first in range(0, self.frames, size):
-                block = [_image(pages[at], self) for at in range(first, min(first + size, self.frames))]
-                yield first + 1, np.stack(block)
+            for first in range(0, len(wanted), size):
+                block = wanted[first : first + size]
+                yield block, np.stack([_image(pages[frame - 1], self) for frame in block.tolist()])
 
     def images(self, frames: Iterable[int]) -> Iterator[tuple[int, Image]]:
         """The images of some frames, by their numbers from 1."""

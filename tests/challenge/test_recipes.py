@@ -51,7 +51,18 @@ read = {format = "thunderstorm"}
 command = "no-such-program {stack} {out}"
 """
     )
-    words = ("--dataset", "MT4.N2.HD", "--frames", "4", "--participant", "baseline-6", "--recipes", recipes)
+    words = (
+        "--dataset",
+        "MT4.N2.HD",
+        "--frames",
+        "4",
+        "--participant",
+        "baseline",
+        "--tune",
+        "0",
+        "--recipes",
+        recipes,
+    )
     env = os.environ | {"PATH": f"{bin_folder}:{os.environ['PATH']}"}
     out = run("challenge", "run", "--out", tmp_path / "out", *words, env=env)
     assert out.returncode == 0, out.stderr
@@ -83,7 +94,18 @@ def test_the_recipes_that_we_give_read_what_those_programs_write(tmp_path: Path)
         sample = next(sample for sample in SAMPLES if sample.format == read["format"])
         sample.write(bin_folder / sample.file)
         stand_in(bin_folder, executable, f"shutil.copy({str(bin_folder / sample.file)!r}, {place})")
-    words = ("--dataset", "MT4.N2.HD", "--frames", "4", "--participant", "baseline-6", "--recipes", EXAMPLES)
+    words = (
+        "--dataset",
+        "MT4.N2.HD",
+        "--frames",
+        "4",
+        "--participant",
+        "baseline",
+        "--tune",
+        "0",
+        "--recipes",
+        EXAMPLES,
+    )
     env = os.environ | {"PATH": f"{bin_folder}:{os.environ['PATH']}"}
     out = run("challenge", "run", "--out", tmp_path / "out", *words, env=env)
     assert out.returncode == 0, out.stderr

@@ -22,7 +22,7 @@ from tests.scenes import REAL_DATA, is_alive, run, wait_until
 
 SHARED = REAL_DATA / "gt-and-results"
 FEW = ("--dataset", "ER1.N3.LD", "--dataset", "MT4.N2.HD", "--frames", "8")
-THREE = ("--participant", "baseline-2", "--participant", "dog-2", "--participant", "log-2")
+THREE = ("--tune", "0", "--participant", "baseline", "--participant", "dog", "--participant", "log")
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -55,13 +55,13 @@ def test_everything_is_simulated_run_scored_ranked_and_drawn(done: Path) -> None
     content = json.loads((out / "leaderboard" / "leaderboard.json").read_text())
     assert set(content["datasets"]) == {"ER1.N3.LD", "MT4.N2.HD"}
     scored = {(row["dataset"], row["program"]) for row in content["metrics"]}
-    assert scored == {(d, p) for d in content["datasets"] for p in ("baseline-2", "dog-2", "log-2", "mine")}
+    assert scored == {(d, p) for d in content["datasets"] for p in ("baseline", "dog", "log", "mine")}
     truth = fm.read(out / "ER1.N3.LD" / "activations.csv")
-    found = fm.read(out / "ER1.N3.LD" / "results" / "baseline-2.csv")
+    found = fm.read(out / "ER1.N3.LD" / "results" / "baseline.csv")
     again = fm.score(
         truth, found, protocol=fm.Protocol(dim=2, border=450.0, fov=(6400.0, 6400.0), photon_threshold=0.0)
     )
-    (row,) = [r for r in content["metrics"] if (r["dataset"], r["program"]) == ("ER1.N3.LD", "baseline-2")]
+    (row,) = [r for r in content["metrics"] if (r["dataset"], r["program"]) == ("ER1.N3.LD", "baseline")]
     assert row["flat_metric"] == pytest.approx(again.flat_metric.value, rel=1e-12)
     assert "Too few methods to say" in (done / "printed").read_text()
 
@@ -79,27 +79,27 @@ def test_participants_that_fail_are_rows_with_their_reason(done: Path) -> None:
 def test_a_second_run_does_only_what_is_missing(done: Path) -> None:
     files = [*(done / "out").glob("*/results/*"), *(done / "out").glob("*/stack.ome.tif")]
     before = {path: path.stat().st_mtime_ns for path in files}
-    out = run("challenge", "run", "--out", done / "out", *FEW, *THREE, "--participant", "baseline-4")
+    out = run("challenge", "run", "--out", done / "out", *FEW, *THREE, "--participant", "trackpy")
     assert out.returncode == 0, out.stderr
     assert {path: path.stat().st_mtime_ns for path in before} == before
-    assert (done / "out" / "ER1.N3.LD" / "results" / "baseline-4.csv").exists()
+    assert (done / "out" / "ER1.N3.LD" / "results" / "trackpy.csv").exists()
     board = rows(done / "out" / "leaderboard" / "leaderboard.csv")
-    assert {row["program"] for row in board} == {"baseline-2", "baseline-4", "dog-2", "log-2"}
+    assert {row["program"] for row in board} == {"baseline", "trackpy", "dog", "log"}
 
 
 def test_other_data_take_away_the_results_of_the_old(tmp_path: Path) -> None:
-    options = ("--dataset", "MT4.N2.HD", "--participant", "baseline-2")
+    options = ("--dataset", "MT4.N2.HD", "--tune", "0", "--participant", "baseline")
     run("challenge", "run", "--out", tmp_path, *options, "--frames", "4")
-    first = (tmp_path / "MT4.N2.HD" / "results" / "baseline-2.csv").read_bytes()
+    first = (tmp_path / "MT4.N2.HD" / "results" / "baseline.csv").read_bytes()
     run("challenge", "run", "--out", tmp_path, *options, "--frames", "4", "--seed", "9")
-    assert (tmp_path / "MT4.N2.HD" / "results" / "baseline-2.csv").read_bytes() != first
+    assert (tmp_path / "MT4.N2.HD" / "results" / "baseline.csv").read_bytes() != first
 
 
 def test_a_folder_of_the_challenges_own_files_is_scored(done: Path, tmp_path: Path) -> None:
     folder = tmp_path / "contest" / "ER1.N3.LD"
     folder.mkdir(parents=True)
     shutil.copy(done / "out" / "ER1.N3.LD" / "activations.csv", folder)
-    for program in ("baseline-2", "dog-2"):
+    for program in ("baseline", "dog"):
         table = fm.read(done / "out" / "ER1.N3.LD" / "results" / f"{program}.csv")
         write(table, folder / f"ER1.N3.LD____2D____{program}____standard.csv", "challenge-standard")
     out = run("challenge", "run", "--from", tmp_path / "contest", "--out", tmp_path / "out")
@@ -110,7 +110,7 @@ def test_a_folder_of_the_challenges_own_files_is_scored(done: Path, tmp_path: Pa
         for row in rows(done / "out" / "leaderboard" / "leaderboard.csv")
         if row["dataset"] == "ER1.N3.LD"
     }
-    assert set(mine) == {"baseline-2", "dog-2"}
+    assert set(mine) == {"baseline", "dog"}
     for program, row in mine.items():
         assert float(row["efficiency [%]"]) == pytest.approx(float(theirs[program]["efficiency [%]"]), rel=1e-9)
 
@@ -143,8 +143,8 @@ def test_real_results_of_real_programs_give_the_same_figures(tmp_path: Path) -> 
         (("--program", "mine=true"), "program mine has no {out}"),
         (("--program", "mine=sh 'a {out}"), "can't be split into words"),
         (
-            ("--program", "log-1=true {out}", "--participant", "log-1"),
-            "two programs are called log-1",
+            ("--program", "log=true {out}", "--participant", "log"),
+            "two programs are called log",
         ),
         (("--dataset", "MT9"), "dataset is 'MT9'"),
         (("--dataset", "MT3.N2.LD", "--dataset", "MT3.N2.LD"), "two data sets have the same name"),
@@ -164,7 +164,18 @@ def test_a_participant_is_stopped_with_its_children(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     script = tmp_path / "parent.sh"
     script.write_text(f"sh -c 'echo $$ > {pid}; exec sleep 600' &\nsleep 600\n")
-    options = ("--dataset", "MT4.N2.HD", "--frames", "2", "--participant", "baseline-1", "--time-limit", "4")
+    options = (
+        "--dataset",
+        "MT4.N2.HD",
+        "--frames",
+        "2",
+        "--tune",
+        "0",
+        "--participant",
+        "baseline",
+        "--time-limit",
+        "4",
+    )
     out = run("challenge", "run", "--out", tmp_path / "out", *options, "--program", f"parent=sh {script} {{out}}")
     assert out.returncode == 0 and "parent: stopped after 4 s" in out.stdout
     wait_until(lambda: not is_alive(int(pid.read_text())), "the child of the participant has ended")
@@ -173,7 +184,18 @@ def test_a_participant_is_stopped_with_its_children(tmp_path: Path) -> None:
 def test_a_run_that_is_stopped_ends_its_participants(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     program = f"slow=sh -c 'echo $$ > {pid}; exec sleep 600' {{out}}"
-    options = ["--dataset", "MT4.N2.HD", "--frames", "2", "--participant", "baseline-1", "--program", program]
+    options = [
+        "--dataset",
+        "MT4.N2.HD",
+        "--frames",
+        "2",
+        "--tune",
+        "0",
+        "--participant",
+        "baseline",
+        "--program",
+        program,
+    ]
     command = [sys.executable, "-m", "flatmetric", "challenge", "run", "--out", str(tmp_path / "out"), *options]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         wait_until(lambda: pid.exists() and pid.read_text().strip(), "the participant runs")
@@ -183,10 +205,10 @@ def test_a_run_that_is_stopped_ends_its_participants(tmp_path: Path) -> None:
 
 
 def test_participants_that_all_fail_leave_a_board_of_reasons(tmp_path: Path) -> None:
-    options = ("--dataset", "MT4.N2.HD", "--frames", "2", "--participant", "log-1", "--time-limit", "0.01")
+    options = ("--dataset", "MT4.N2.HD", "--frames", "2", "--participant", "log", "--time-limit", "0.01")
     out = run("challenge", "run", "--out", tmp_path, *options)
     assert out.returncode == 0, out.stderr
-    assert "MT4.N2.HD, log-1: stopped after 0.01 s" in out.stdout and "nothing to draw" in out.stdout
+    assert "MT4.N2.HD, log: stopped after 0.01 s" in out.stdout and "nothing to draw" in out.stdout
     assert (tmp_path / "challenge.html").exists()
 
 
@@ -196,7 +218,18 @@ def test_a_program_that_was_edited_is_run_again(tmp_path: Path) -> None:
     places = []
     for x in (1000, 2000):
         script.write_text(f'printf "1,{x},1000,0,500\\n2,{x},1000,0,500\\n" > "$2"\n')
-        options = ("--dataset", "MT4.N2.HD", "--frames", "2", "--participant", "baseline-1", "--program", command)
+        options = (
+            "--dataset",
+            "MT4.N2.HD",
+            "--frames",
+            "2",
+            "--tune",
+            "0",
+            "--participant",
+            "baseline",
+            "--program",
+            command,
+        )
         out = run("challenge", "run", "--out", tmp_path / "out", *options)
         assert out.returncode == 0, out.stderr
         places.append(fm.read(tmp_path / "out" / "MT4.N2.HD" / "results" / "mine.csv").x[0])
@@ -208,7 +241,7 @@ def test_a_program_that_was_edited_is_run_again(tmp_path: Path) -> None:
 
 
 def test_a_data_set_does_not_depend_on_which_others_take_part(tmp_path: Path) -> None:
-    options = ("--frames", "2", "--participant", "baseline-1")
+    options = ("--frames", "2", "--tune", "0", "--participant", "baseline")
     run("challenge", "run", "--out", tmp_path / "two", "--dataset", "MT3.N2.LD", "--dataset", "MT4.N2.HD", *options)
     run("challenge", "run", "--out", tmp_path / "one", "--dataset", "MT4.N2.HD", *options)
     stacks = [(tmp_path / name / "MT4.N2.HD" / "stack.ome.tif").read_bytes() for name in ("one", "two")]
@@ -216,22 +249,22 @@ def test_a_data_set_does_not_depend_on_which_others_take_part(tmp_path: Path) ->
 
 
 def test_what_lies_about_is_nobodys_result(tmp_path: Path) -> None:
-    options = ("--dataset", "MT4.N2.HD", "--frames", "2", "--participant", "baseline-1")
+    options = ("--dataset", "MT4.N2.HD", "--frames", "2", "--tune", "0", "--participant", "baseline")
     run("challenge", "run", "--out", tmp_path, *options)
     (tmp_path / "MT4.N2.HD" / "runs" / "silent.csv").write_text("frame,x [nm],y [nm]\n1,100,100\n")
-    (tmp_path / "MT4.N2.HD" / "runs" / "baseline-1.json").write_text("{}")
+    (tmp_path / "MT4.N2.HD" / "runs" / "baseline.json").write_text("{}")
     programs = ("--program", "silent=true {out}", "--program", "folder=mkdir {out}", "--program", "word=touch a-{out}")
     long_words = ("--program", "long=sh -c 'printf %09999d 7 >&2; exit 1' {out}")
     out = run("challenge", "run", "--out", tmp_path, *options, *programs, *long_words)
     assert out.returncode == 0, out.stderr
     reasons = {row["program"]: row["reason"] for row in rows(tmp_path / "leaderboard" / "leaderboard.csv")}
     assert reasons["silent"] == reasons["folder"] == "ended without writing its result"
-    assert reasons["baseline-1"] == "" and len(reasons["long"]) < 300
+    assert reasons["baseline"] == "" and len(reasons["long"]) < 300
     assert reasons["word"].startswith("ended with code 1")
 
 
 def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
-    options = ["--dataset", "MT4.N2.HD", "--frames", "2", "--participant", "baseline-1"]
+    options = ["--dataset", "MT4.N2.HD", "--frames", "2", "--tune", "0", "--participant", "baseline"]
     command = [sys.executable, "-m", "flatmetric", "challenge", "run", "--out", str(tmp_path / "out"), *options]
     started, go = tmp_path / "started", tmp_path / "go"
     waiting = f"slow=sh -c 'touch {started}; until test -f {go}; do sleep 0.1; done' {{out}}"
@@ -248,7 +281,7 @@ def test_names_with_dollars_and_odd_bytes_can_be_drawn(done: Path, tmp_path: Pat
     (folder / "results").mkdir(parents=True)
     shutil.copy(done / "out" / "ER1.N3.LD" / "activations.csv", folder)
     for k, name in enumerate(("a$b$", "_under", "two  spaces", os.fsdecode(b"\xff"), "e")):
-        table = fm.read(done / "out" / "ER1.N3.LD" / "results" / "baseline-2.csv")
+        table = fm.read(done / "out" / "ER1.N3.LD" / "results" / "baseline.csv")
         write(table.select(np.arange(len(table)) % (k + 2) > 0), folder / "results" / f"{name}.csv", "thunderstorm")
     out = run("challenge", "run", "--from", tmp_path / "in", "--out", tmp_path / "out")
     assert out.returncode == 0, out.stderr

@@ -19,6 +19,7 @@ from flatmetric.api import options
 from flatmetric.api.options import options_of
 from flatmetric.api.simulate import Simulated
 from flatmetric.cli.app import COMMANDS, app
+from flatmetric.plots.tuning import draw_trials
 from flatmetric.quality.validation import Validation
 from flatmetric.scoring.score import ScoreOptions
 from flatmetric.statistics.entries import entry_of
@@ -45,7 +46,18 @@ def test_defaults_are_those_of_the_library() -> None:
         assert declared.default == read[name].default, name
 
 
-FUNCTIONS = ["score", "compare", "check", "validate", "inspect", "convert", "leaderboard", "simulate", "localize"]
+FUNCTIONS = [
+    "score",
+    "compare",
+    "check",
+    "validate",
+    "inspect",
+    "convert",
+    "leaderboard",
+    "simulate",
+    "localize",
+    "tune",
+]
 # What a command writes is a method of what the function returns; an exit code is for shells alone.
 METHODS: dict[str, dict[str, Any]] = {
     "score": {
@@ -73,6 +85,7 @@ METHODS: dict[str, dict[str, Any]] = {
     },
     "leaderboard": {"report": fm.Leaderboard.report},
     "simulate": {"compare": Simulated.compare},
+    "tune": {"figure": draw_trials},
     "validate": {"json": Validation.to_dict},
     "inspect": {"json": dataclasses.asdict},
     "convert": {"json": dataclasses.asdict},
@@ -144,6 +157,8 @@ def test_the_examples_of_a_help_text_run(name: str, tmp_path: Path) -> None:
         shutil.copy(tmp_path / f"{program}.csv", tmp_path / "challenge" / "MT1" / "results")
     if name in ("localize", "validate"):
         fm.simulate(dataset="MT4.N2.HD", out=tmp_path, frames=80)
+    if name == "tune":
+        fm.simulate(dataset="MT0.N1.HD", out=tmp_path / "training", frames=9)
     for example in examples:
         out = run(*shlex.split(example)[1:], cwd=tmp_path)
         refused = name in ("leaderboard", "challenge") and "was made with other settings" in out.stderr

@@ -94,10 +94,8 @@ def program(pages: Path) -> Path:
 @pytest.fixture(scope="module")
 def challenge(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("challenge")
-    words = ["--dataset", "ER1.N3.LD", "--dataset", "MT4.N2.HD", "--frames", "12"]
-    for name in ("baseline-1", "baseline-3", "baseline-5"):
-        words += ["--participant", name]
-    out = run("challenge", "run", "--out", folder, *words)
+    words = ["--dataset", "ER1.N3.LD", "--dataset", "MT4.N2.HD", "--frames", "12", "--tune", "4"]
+    out = run("challenge", "run", "--out", folder, *words, "--participant", "dog", "--participant", "trackpy")
     assert out.returncode == 0, out.stderr
     return folder / "challenge.html"
 
@@ -563,10 +561,12 @@ def test_a_challenge_tells_what_was_seen_run_and_concluded(browser: Browser, cha
     assert "ER1.N3.LD, frame" in browser.text("#samples") and "MT4.N2.HD, frame" in browser.text("#samples")
     image = pixels(browser, "#sample-0")
     assert image.std() > 10 and count_of(image, "#ff70f8") > 20  # the spots, and rings of the truth
-    assert column(browser, "runs", 0) == ["baseline-1", "baseline-3", "baseline-5"]
+    assert column(browser, "runs", 0) == ["dog", "trackpy", "dog-tuned", "trackpy-tuned"]
     browser.element("#runs summary").click()
     settings = dict(zip(column(browser, "settings", 0), column(browser, "settings", 2), strict=True))
-    assert "threshold" in settings["baseline-3"] and settings["baseline-3"] != settings["baseline-1"]
+    assert "minmass" in settings["trackpy"] and settings["trackpy-tuned"] != settings["trackpy"]
+    assert len(column(browser, "settings", 0)) == 6, "tuned settings are told for each data set"
+    assert column(browser, "brought", 1) == ["dog", "trackpy"] * 2
 
 
 def test_a_challenge_has_a_page_for_each_data_set_with_its_images(browser: Browser, challenge: Path) -> None:

@@ -121,7 +121,23 @@ def chosen_dataset(given: Mapping[str, Any]) -> tuple[Dataset, Path]:
     return dataset, path_of(given["out"], "out")
 
 
-class LocalizeArguments(Write, total=False):
+class CameraArguments(TypedDict, total=False):
+    """How counts become photons."""
+
+    pixel_size: Annotated[
+        float | None, Option("Pixel size, nm; default as the stack says.", section="Camera", metavar="NM")
+    ]
+    offset: Annotated[
+        float | None,
+        Option("Counts of the camera in the dark; default as simulated, or 0.", section="Camera", metavar="COUNTS"),
+    ]
+    photons_per_count: Annotated[
+        float | None,
+        Option("Photons for each count; default as simulated, or 1.", section="Camera", metavar="PHOTONS"),
+    ]
+
+
+class LocalizeArguments(Write, CameraArguments, total=False):
     """The options of `localize`."""
 
     method: Annotated[
@@ -146,17 +162,6 @@ class LocalizeArguments(Write, total=False):
     ]
     bead_step: Annotated[
         float | None, Option("Distance of the planes of the bead stack, nm.", section="Camera", metavar="NM")
-    ]
-    pixel_size: Annotated[
-        float | None, Option("Pixel size, nm; default as the stack says.", section="Camera", metavar="NM")
-    ]
-    offset: Annotated[
-        float | None,
-        Option("Counts of the camera in the dark; default as simulated, or 0.", section="Camera", metavar="COUNTS"),
-    ]
-    photons_per_count: Annotated[
-        float | None,
-        Option("Photons for each count; default as simulated, or 1.", section="Camera", metavar="PHOTONS"),
     ]
 
 
@@ -195,7 +200,7 @@ def localize(
     beads, step = given.get("beads"), given.get("bead_step")
     if (beads is None) != (step is None):
         raise InputError("beads and bead_step belong together; give beads= and bead_step=")
-    if beads is not None and not METHODS[chosen.method].takes_shape:
+    if beads is not None and not METHODS[chosen.method].shape:
         raise InputError(f"beads are of no use to {chosen.method}; give method='baseline'")
     shape = (
         None if beads is None or step is None else shape_from_beads(path_of(beads, "beads"), step, camera.pixel_size)

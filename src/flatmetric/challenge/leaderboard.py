@@ -15,6 +15,7 @@ from flatmetric._shown import Shown
 from flatmetric._validation import thread_count
 from flatmetric.challenge.store import ScoreStore
 from flatmetric.challenge.submissions import Found, Submission, options_for
+from flatmetric.challenge.training import tuned_name
 from flatmetric.errors import InputError
 from flatmetric.formats.conversion import ReadOptions
 from flatmetric.formats.read import read_file
@@ -89,7 +90,7 @@ class Leaderboard(Shown):
         for entry in self.entries:
             value = entry.metrics["flat_metric"]
             copies = [
-                e.program for e in self.entries if e is not entry and e.dataset == entry.dataset and _alike(e, entry)
+                e.program for e in self.entries if e is not entry and e.dataset == entry.dataset and _copied(e, entry)
             ]
             remarks = [*entry.findings, *(f"a copy of {other}" for other in copies)]
             if value is not None and value > lam * (1 + 1e-9):
@@ -217,8 +218,10 @@ def _place(dataset: str, standing: Standing) -> dict[str, Any]:
     }
 
 
-def _alike(a: Entry, b: Entry) -> bool:
-    """Whether one result is a copy of another, perhaps in another format."""
+def _copied(a: Entry, b: Entry) -> bool:
+    """Whether one result is a copy of another, perhaps in another format; tuning may well end at the defaults."""
+    if tuned_name(a.program) == b.program or tuned_name(b.program) == a.program:
+        return False
     if a.rows != b.rows or a.rows < _FEWEST_ALIKE or len(a.sample) != len(b.sample):
         return False
     return all(

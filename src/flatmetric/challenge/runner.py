@@ -12,7 +12,8 @@ import subprocess
 import sys
 import time
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,13 +26,17 @@ from flatmetric.errors import InputError
 from flatmetric.formats.conversion import checked_options
 from flatmetric.formats.read import read_file
 from flatmetric.formats.write import write
-from flatmetric.localizers.registry import METHODS, PARTICIPANTS, participant
+from flatmetric.localizers.registry import METHODS, Method, participant
 from flatmetric.simulation.datasets import PAPER, Dataset
 from flatmetric.simulation.folder import STACK, is_simulated, simulate_folder
+from flatmetric.simulation.optics import Optics, channels_of
+from flatmetric.simulation.pupil import Pupil
 from flatmetric.version import __version__
 
 _LONGEST_REASON = 200
-_LOCALIZE = (sys.executable, "-m", "flatmetric", "localize", "{stack}", "--out", "{out}", "--method")
+OURS = (sys.executable, "-m", "flatmetric")
+LOCALIZE = (*OURS, "localize", "{stack}", "--out", "{out}", "--method")
+"""The command of a localizer, up to its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +97,34 @@ class Run:
     reason: str | None
 
 
-def localizer_programs(names: Sequence[str] = ()) -> list[Program]:
-    """The localizers of this package as programs: those named, or all whose packages are installed."""
-    chosen = list(names) or [name for name, one in PARTICIPANTS.items() if METHODS[one.method].available]
-    for name in chosen:
+def taking_part(names: Sequence[str], pupils: Sequence[Optics]) -> list[str]:
+    """The localizers that take part: those named, or all that are installed and fit the optics of the data sets.
+
+    Where depth is asked for, these are the ones that find it; else the ones that don't need to.
+
+    Examples
+    --------
+    >>> taking_part(["baseline"], [])
+    ['baseline']
+    """
+    for name in names:
         participant(name)  # raises for an unknown or uninstalled name
-    return [Program(name, (*_LOCALIZE, name)) for name in chosen]
+    return list(names) or [
+        name for name, method in METHODS.items() if method.available and all(_fits(method, optics) for optics in pupils)
+    ]
+
+
+def _fits(method: Method, optics: Optics) -> bool:
+    if isinstance(optics, Pupil) and optics.is_round:
+        return method.shape != "needed"
+    if isinstance(optics, Pupil) and (optics.helix or channels_of(optics) > 1):
+        return method.shape == "known"
+    return method.shape is not None
+
+
+def localizer_programs(methods: Sequence[str]) -> list[Program]:
+    """Localizers of this package as programs, with their defaults."""
+    return [Program(name, (*LOCALIZE, name)) for name in methods]
 
 
 def absent_packages() -> list[str]:
@@ -121,31 +148,39 @@ def only_one_at_a_time(folder: Path) -> Iterator[None]:
         yield
 
 
+def check_names(names: Iterable[str]) -> None:
+    """Raise if two programs have the same name."""
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise InputError(f"two programs are called {name}; rename one")
+
+
 def run_programs(
     out: Path,
     datasets: Sequence[Dataset],
     programs: Sequence[Program],
     *,
+    of_dataset: Mapping[str, Sequence[Program]] | None = None,
     seed: int = 0,
     time_limit: float = 3600.0,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> list[Run]:
     """Simulate every data set into a folder of `out` and run every program on it, several at a time, each for at most
-    `time_limit` seconds. What was done before is not done again.
+    `time_limit` seconds; and those in `of_dataset` on the one of that name. What was done before is not done again.
     """
     if seed < 0:
         raise InputError(f"seed is {seed}; give a whole number from 0")
     if not 0 < time_limit < 1e9:
         raise InputError(f"time_limit is {time_limit}; give seconds above 0")
-    for one in programs:
-        if sum(other.name == one.name for other in programs) > 1:
-            raise InputError(f"two programs are called {one.name}; rename one")
+    everywhere = {dataset.name: [*programs, *(of_dataset or {}).get(dataset.name, ())] for dataset in datasets}
+    for there in everywhere.values():
+        check_names([one.name for one in there])
     make_folder(out)
     with only_one_at_a_time(out):
         for dataset in datasets:
             _simulate(out / dataset.name, dataset, seed + _seed_of(dataset.name), progress)
-        todo = [(out / dataset.name, one) for dataset in datasets for one in programs]
+        todo = [(out / dataset.name, one) for dataset in datasets for one in everywhere[dataset.name]]
         for folder, _ in todo:
             make_folder(folder / "results")
             make_folder(folder / "runs")
@@ -213,7 +248,7 @@ class _Runner:
         if result.is_file() and before.items() >= made_by.items() and isinstance(seconds, float):
             return Run(folder.name, program.name, seconds, None)
         unfinished, own_folder = folder / "runs" / f"{program.name}.csv", folder / "runs" / f"{program.name}.work"
-        places = {"{stack}": folder / STACK, "{out}": unfinished, "{folder}": own_folder}
+        places = {"{stack}": folder / STACK, "{data}": folder, "{out}": unfinished, "{folder}": own_folder}
         resolved = {name: str(place.resolve()) for name, place in places.items()}
         command = [_filled(part, resolved) for part in program.command]
         for left in (unfinished, own_folder):  # by an earlier run

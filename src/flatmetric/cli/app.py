@@ -20,7 +20,7 @@ from flatmetric.version import __version__
 GROUPS = {
     "How good is a result": ("score", "compare", "leaderboard"),
     "Is a file right": ("check", "validate", "inspect", "convert"),
-    "A challenge of your own": ("simulate", "localize", "challenge"),
+    "A challenge of your own": ("simulate", "localize", "tune", "challenge"),
     "More": ("demo", "paper", "completion"),
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)

@@ -19,6 +19,7 @@ from flatmetric.errors import InputError
 
 if TYPE_CHECKING:
     from flatmetric.challenge.runner import Run
+    from flatmetric.challenge.training import Trained
     from flatmetric.paper.agreement import Advantage, Agreement
     from flatmetric.simulation.datasets import Dataset
     from flatmetric.simulation.pupil import Pupil
@@ -75,6 +76,14 @@ class ChallengeFlags(Scoring, Checked, Threads, total=False):
     existing: Annotated[
         Path | None, Option("Score this folder of truths and submissions; run nothing.", metavar="FOLDER", flag="from")
     ]
+    tune: Annotated[
+        int,
+        Option(
+            "Settings that are tried for each localizer on a training set like each data set; 0: defaults only.",
+            20,
+            metavar="N",
+        ),
+    ]
     replicates: Annotated[
         int, Option("Structures of each data set; 3 or more give intervals for structures not seen.", 1, metavar="N")
     ]
@@ -87,16 +96,18 @@ class ChallengeFlags(Scoring, Checked, Threads, total=False):
 def run(options: ChallengeFlags) -> None:
     """A challenge in a box: which program is best on data sets like those of 2016, and how the metrics agree.
 
-    flatmetric challenge run --dataset MT4.N2.HD --frames 10 --participant baseline-1 --out mine
-    flatmetric challenge run --dataset MT4.N2.HD --modality AS --frames 10 --participant baseline-1 --out mine3d
+    flatmetric challenge run --dataset MT4.N2.HD --frames 10 --participant dog --tune 3 --out mine
+    flatmetric challenge run --dataset MT4.N2.HD --modality AS --frames 10 --participant baseline --tune 0 --out mine3d
     flatmetric challenge run --from challenge --out mine
 
-    It simulates the data sets, runs all programs, scores and ranks them, and draws the paper's Figures 1c and 4.
+    It simulates the data sets, runs all programs, scores and ranks them, and draws the paper's Figures 1c and 4. The
+    localizers of the package take part with their defaults and tuned on training sets that are not scored.
     """
     from flatmetric.api.leaderboard import board_options
     from flatmetric.challenge.leaderboard import write_leaderboard
     from flatmetric.challenge.runner import runs_csv
     from flatmetric.challenge.submissions import Found, find_submissions
+    from flatmetric.challenge.training import TRAINING, tuned_and_usual
     from flatmetric.challenge_report import background
     from flatmetric.page_folder import DATASETS, PROGRAMS, write_pages
     from flatmetric.paper.agreement import AGREEMENT, FIGURES, verdict, write_agreement
@@ -108,6 +119,7 @@ def run(options: ChallengeFlags) -> None:
     figures = [f"{stem}.{suffix}" for stem in FIGURES for suffix in ("png", "pdf")]
     check_outputs([options["out"] / name for name in (*figures, _PAGE, AGREEMENT, _RUNS)], [])
     runs: list[Run] = []
+    trained: list[Trained] = []
     if options["existing"] is not None:
         own = (options[name] for name in ("participants", "programs", "recipes", "datasets", "frames", "modality"))
         if any(own) or options["replicates"] != 1:
@@ -117,12 +129,14 @@ def run(options: ChallengeFlags) -> None:
             )
         found = find_submissions(options["existing"])
     else:
-        runs = _run(options, {_BOARD, _PAGE, PROGRAMS, DATASETS, AGREEMENT, _RUNS, *figures})
+        runs, trained = _run(options, {_BOARD, _PAGE, PROGRAMS, DATASETS, AGREEMENT, _RUNS, TRAINING, *figures})
         ours = {(r.dataset, r.program) for r in runs if r.reason is None}
         found = Found((), {})
         if ours:
             there = find_submissions(options["out"])
-            found = Found(tuple(s for s in there.submissions if (s.dataset, s.program) in ours), there.ignored)
+            names = {run.dataset for run in runs}
+            ignored = {path: why for path, why in there.ignored.items() if path.split("/")[0] in names}
+            found = Found(tuple(s for s in there.submissions if (s.dataset, s.program) in ours), ignored)
         write_text(runs_csv(runs), options["out"] / _RUNS)
     missing = {(r.dataset, r.program): r.reason for r in runs if r.reason is not None}
     with progress_bar() as progress:
@@ -133,6 +147,9 @@ def run(options: ChallengeFlags) -> None:
     if scored.entries:
         measured, ahead = write_agreement(scored.entries, options["out"])
         conclusions = [verdict(ahead)]
+        brought = tuned_and_usual(scored.entries)
+        if brought:
+            print(_tuned_text(brought) + "\n")
         print(_agreement_text(measured, ahead))
         print(verdict(ahead) + "\n")
         written += [AGREEMENT, *figures]
@@ -140,7 +157,7 @@ def run(options: ChallengeFlags) -> None:
         for name in (AGREEMENT, *figures):
             (options["out"] / name).unlink(missing_ok=True)  # of an earlier run
         print("no result was scored, so there is nothing to draw")
-    more = background(options["existing"] or options["out"], runs, conclusions, options["out"])
+    more = background(options["existing"] or options["out"], runs, conclusions, options["out"], trained, scored.entries)
     write_pages(scored, options["out"], this_command(), as_flags, more, _PAGE)
     print(f"written: {', '.join(str(options['out'] / name) for name in written)}")
 
@@ -159,26 +176,42 @@ def _rules(options: ChallengeFlags, pupil: Pupil) -> dict[str, Any]:
     return rules
 
 
-def _run(options: ChallengeFlags, taken: set[str]) -> list[Run]:
+def _run(options: ChallengeFlags, taken: set[str]) -> tuple[list[Run], list[Trained]]:
     from flatmetric.challenge.recipes import read_recipes
-    from flatmetric.challenge.runner import Program, absent_packages, localizer_programs, run_programs
+    from flatmetric.challenge.runner import (
+        Program,
+        absent_packages,
+        check_names,
+        localizer_programs,
+        run_programs,
+        taking_part,
+    )
+    from flatmetric.challenge.training import train, tuned_name
 
-    programs = localizer_programs(options["participants"]) + [Program.parse(text) for text in options["programs"]]
+    datasets = _datasets(options, taken)
+    methods = taking_part(options["participants"], [dataset.optics for dataset in datasets])
+    programs = localizer_programs(methods) + [Program.parse(text) for text in options["programs"]]
     if options["recipes"] is not None:
         programs += read_recipes(options["recipes"])
+    if options["tune"] < 0:
+        raise InputError(f"tune is {options['tune']}; give a whole number from 0")
+    check_names([*(one.name for one in programs), *map(tuned_name, methods)])
     absent = absent_packages()
     if absent and not options["participants"]:
         print(f"not installed, so not taking part: {', '.join(absent)}", file=sys.stderr)
+    trained: list[Trained] = []
+    failed: list[Run] = []
+    common: dict[str, Any] = {name: options[name] for name in ("seed", "time_limit", "threads")}
     with progress_bar() as progress:
-        return run_programs(
-            options["out"],
-            _datasets(options, taken),
-            programs,
-            seed=options["seed"],
-            time_limit=options["time_limit"],
-            threads=options["threads"],
-            progress=progress,
-        )
+        if options["tune"]:
+            trained, failed = train(
+                options["out"], datasets, methods, options["tune"], lam=options["lam"], progress=progress, **common
+            )
+        of_dataset = {
+            dataset.name: [one.program for one in trained if one.dataset == dataset.name] for dataset in datasets
+        }
+        runs = run_programs(options["out"], datasets, programs, of_dataset=of_dataset, progress=progress, **common)
+    return runs + failed, trained
 
 
 def _datasets(options: ChallengeFlags, taken: set[str]) -> list[Dataset]:
@@ -196,6 +229,12 @@ def _datasets(options: ChallengeFlags, taken: set[str]) -> list[Dataset]:
     if options["modality"] is not None:
         datasets = [dataset.with_modality(options["modality"]) for dataset in datasets]
     return [one for dataset in datasets for one in dataset.replicates(options["replicates"])]
+
+
+def _tuned_text(brought: Sequence[tuple[str, str, float, float]]) -> str:
+    """What tuning brought, as a table."""
+    rows = [[dataset, method, f"{tuned:.1f}", f"{usual:.1f}"] for dataset, method, tuned, usual in brought]
+    return "\n".join(["Flat Metric, nm", *aligned([["data set", "method", "tuned", "defaults only"], *rows], "<")])
 
 
 def _agreement_text(measured: Sequence[Agreement], ahead: Sequence[Advantage]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -14,12 +15,16 @@ Settings = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """The default of a setting and its limits, both included; `odd` for the side of a square centred on a pixel."""
+    """The default of a setting and its limits, both included; `odd` for the side of a square centred on a pixel.
+
+    `tuned` is the range in which tuning looks for a better value; without it the setting stays as it is.
+    """
 
     usual: float
     least: float
     most: float
     odd: bool = False
+    tuned: tuple[float, float] | None = None
 
     def fault(self, value: float) -> str | None:
         """What is wrong with a value, or None.
@@ -33,6 +38,41 @@ class Setting:
         return (
             None if fits else f"give {'an odd number' if self.odd else 'a number'} from {self.least:g} to {self.most:g}"
         )
+
+    def place(self, value: float) -> float:
+        """Where a value lies in the range for tuning, from 0 to 1: by its logarithm where the range is above 0.
+
+        Examples
+        --------
+        >>> round(Setting(4, 0, 100, tuned=(1, 16)).place(4), 6)
+        0.5
+        """
+        low, high = self._scaled()
+        return (self._scale(value) - low) / (high - low)
+
+    def at(self, place: float) -> float:
+        """The value at a place of the range for tuning, rounded to three digits, or to an odd number.
+
+        Examples
+        --------
+        >>> Setting(4, 0, 100, tuned=(1, 16)).at(0.5), Setting(7, 3, 31, odd=True, tuned=(3, 9)).at(0.6)
+        (4.0, 5.0)
+        """
+        low, high = self._scaled()
+        scaled = low + min(max(place, 0.0), 1.0) * (high - low)
+        value = math.exp(scaled) if self._by_logarithm else scaled
+        return 2.0 * math.floor(value / 2) + 1 if self.odd else float(f"{value:.3g}")
+
+    @property
+    def _by_logarithm(self) -> bool:
+        return self.tuned is not None and self.tuned[0] > 0
+
+    def _scale(self, value: float) -> float:
+        return math.log(value) if self._by_logarithm else value
+
+    def _scaled(self) -> tuple[float, float]:
+        assert self.tuned is not None
+        return self._scale(self.tuned[0]), self._scale(self.tuned[1])
 
 
 def usual(settings: Mapping[str, Setting]) -> dict[str, float]:

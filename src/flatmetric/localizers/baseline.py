@@ -10,8 +10,10 @@ from flatmetric.localizers.scene import Limits, fit_images
 from flatmetric.localizers.shapes import GaussianShape, KnownShape
 
 SETTINGS = {
-    "threshold": Setting(4.0, 0.0, 1e6),  # in units of the noise of the filtered image
-    "likelihood": Setting(25.0, 0.0, 1e6),  # twice the logarithm of how much likelier the image is with the spot
+    "threshold": Setting(4.0, 0.0, 1e6, tuned=(2.5, 8.0)),  # in units of the noise of the filtered image
+    "likelihood": Setting(
+        25.0, 0.0, 1e6, tuned=(10.0, 120.0)
+    ),  # twice the logarithm of how much likelier the image is with the spot
     "halo": Setting(0.12, 0.0, 1.0),  # a Gaussian with less of the photons of one close to it is not believed
     "rounds": Setting(3.0, 1.0, 10.0),  # of looking for more spots in what the last fit left
     "sigma": Setting(1.2, 0.3, 20.0),  # expected width of a spot, pixels, where its shape is not known

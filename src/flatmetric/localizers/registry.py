@@ -1,13 +1,14 @@
-"""All localizers by name, and the participants of a challenge: a localizer with its settings."""
+"""All localizers by name, and a localizer with its settings: a participant of a challenge."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -24,21 +25,22 @@ from flatmetric.stacks import Stack
 
 _PIXELS_AT_ONCE = 1_000_000  # read and searched together: it bounds the memory
 _EXTRA = "pip install '.[localizers]' in a clone of flatmetric"
-_DAOSTORM = "pip install '.[daostorm]' in a clone of flatmetric"
+_PROGRAMS = "make programs in a clone of flatmetric"
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
     """A localizer: its function, its settings, the package it needs and how to install that.
 
-    One that `takes_shape` is also told how spots look, where that is known, and then finds their depths.
+    Where it has use for the `shape` of spots, it is told how they look, and finds their depths: "known", if that is
+    known, or "needed", since depth is all that it is for. Those that need it read depth from astigmatism.
     """
 
     run: Localizer
     settings: Mapping[str, Setting]
     package: str | None = None
     install: str = _EXTRA
-    takes_shape: bool = False
+    shape: Literal["known", "needed"] | None = None
 
     @property
     def available(self) -> bool:
@@ -47,76 +49,19 @@ class Method:
 
 
 METHODS: dict[str, Method] = {
-    "baseline": Method(baseline.localize, baseline.SETTINGS, takes_shape=True),
+    "baseline": Method(baseline.localize, baseline.SETTINGS, shape="known"),
     "trackpy": Method(trackpy.localize, trackpy.SETTINGS, "trackpy"),
     "daofind": Method(photutils.localize, photutils.SETTINGS, "photutils"),
     "daofind-psf": Method(photutils.localize_psf, photutils.SETTINGS_PSF, "photutils"),
     "log": Method(skimage.localize_log, skimage.SETTINGS, "skimage"),
     "dog": Method(skimage.localize_dog, skimage.SETTINGS, "skimage"),
-    "daostorm-2d": Method(daostorm.localize_2d, daostorm.SETTINGS, "sdt", _DAOSTORM),
-    "daostorm-2d-fixed": Method(daostorm.localize_2d_fixed, daostorm.SETTINGS, "sdt", _DAOSTORM),
-    "picasso-lq": Method(picasso.localize_lq, picasso.SETTINGS, "picasso", "pip install picassosr"),
-    "picasso-mle": Method(picasso.localize_mle, picasso.SETTINGS, "picasso", "pip install picassosr"),
-}
-
-_BLOBS: list[Mapping[str, float]] = [
-    {"threshold": 0.15},
-    {"threshold": 0.25},
-    {"threshold": 0.35},
-    {"threshold": 0.5},
-    {"threshold": 0.25, "overlap": 0.9},
-    {"threshold": 0.25, "min_sigma": 1.5},
-]
-_DAOSTORM_VARIANTS: list[Mapping[str, float]] = [
-    {"threshold": 30.0},
-    {"threshold": 45.0},
-    {"threshold": 60.0},
-    {"threshold": 120.0},
-]
-_PICASSO: list[Mapping[str, float]] = [
-    {"min_net_gradient": 200.0},
-    {"min_net_gradient": 400.0},
-    {"min_net_gradient": 800.0},
-    {"min_net_gradient": 400.0, "box": 5.0},
-]
-# Each list is ordered from sensitive to strict, then by other settings; a name is the method and a number from 1.
-_VARIANTS: dict[str, list[Mapping[str, float]]] = {
-    "baseline": [
-        {"likelihood": 18.0},
-        {"likelihood": 25.0},
-        {"likelihood": 40.0},
-        {"likelihood": 80.0},
-        {"rounds": 1.0},
-        {"fitted": 0.0},
-    ],
-    "trackpy": [
-        {"diameter": 5.0, "minmass": 60.0},
-        {"diameter": 5.0, "minmass": 150.0},
-        {"diameter": 5.0, "minmass": 400.0},
-        {"diameter": 7.0, "minmass": 120.0},
-        {"diameter": 7.0, "minmass": 300.0},
-        {"diameter": 7.0, "minmass": 700.0},
-    ],
-    "daofind": [
-        {"threshold": 2.0},
-        {"threshold": 3.0},
-        {"threshold": 4.0},
-        {"threshold": 6.0},
-        {"threshold": 3.0, "fwhm": 2.2},
-        {"threshold": 3.0, "fwhm": 3.6},
-    ],
-    "daofind-psf": [
-        {"threshold": 2.5},
-        {"threshold": 4.0},
-        {"threshold": 6.0},
-        {"threshold": 4.0, "box": 7.0},
-    ],
-    "log": _BLOBS,
-    "dog": _BLOBS,
-    "daostorm-2d": _DAOSTORM_VARIANTS,
-    "daostorm-2d-fixed": _DAOSTORM_VARIANTS,
-    "picasso-lq": _PICASSO,
-    "picasso-mle": _PICASSO,
+    "daostorm-2d": Method(daostorm.localize_2d, daostorm.SETTINGS, "sdt", _PROGRAMS),
+    "daostorm-2d-fixed": Method(daostorm.localize_2d_fixed, daostorm.SETTINGS, "sdt", _PROGRAMS),
+    "daostorm-3d": Method(daostorm.localize_3d, daostorm.SETTINGS_3D, "sdt", _PROGRAMS, "needed"),
+    "picasso-lq": Method(picasso.localize_lq, picasso.SETTINGS, "picasso", _PROGRAMS),
+    "picasso-mle": Method(picasso.localize_mle, picasso.SETTINGS, "picasso", _PROGRAMS),
+    "picasso-lq-3d": Method(picasso.localize_lq_3d, picasso.SETTINGS_3D, "picasso", _PROGRAMS, "needed"),
+    "picasso-mle-3d": Method(picasso.localize_mle_3d, picasso.SETTINGS_3D, "picasso", _PROGRAMS, "needed"),
 }
 
 
@@ -128,37 +73,26 @@ class Participant:
     settings: Settings
 
 
-PARTICIPANTS: dict[str, Participant] = {
-    f"{name}-{number}": Participant(name, {**usual(METHODS[name].settings), **variant})
-    for name, variants in _VARIANTS.items()
-    for number, variant in enumerate(variants, start=1)
-}
-
-
 def participant(name: str, changes: Mapping[str, float] | None = None) -> Participant:
-    """A method with its usual settings, or one of the `PARTICIPANTS`; `changes` go on top of its settings.
+    """A method with its usual settings, and `changes` on top of them.
 
     Examples
     --------
     >>> participant("baseline", {"threshold": 6.0}).settings["threshold"]
     6.0
     """
-    if name in PARTICIPANTS:
-        chosen = PARTICIPANTS[name]
-    elif name in METHODS:
-        chosen = Participant(name, usual(METHODS[name].settings))
-    else:
-        raise InputError(f"method is {name!r}; give one of {', '.join(METHODS)}, or one of its variants, as baseline-1")
+    if name not in METHODS:
+        raise InputError(f"method is {name!r}; give one of {', '.join(METHODS)}")
+    method = METHODS[name]
     for setting, value in (changes or {}).items():
-        if setting not in chosen.settings:
-            raise InputError(f"{name} has no setting {setting!r}; it has {', '.join(chosen.settings)}")
-        wrong = METHODS[chosen.method].settings[setting].fault(value)
+        if setting not in method.settings:
+            raise InputError(f"{name} has no setting {setting!r}; it has {', '.join(method.settings)}")
+        wrong = method.settings[setting].fault(value)
         if wrong is not None:
             raise InputError(f"{setting} is {value:g}; {wrong}")
-    method = METHODS[chosen.method]
     if not method.available:
         raise InputError(f"{name} needs the package {method.package}, which is not installed; {method.install}")
-    return Participant(chosen.method, {**chosen.settings, **(changes or {})})
+    return Participant(name, {**usual(method.settings), **(changes or {})})
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,10 +161,11 @@ def localize_stack(
     camera: StackCamera,
     progress: Progress | None = None,
     shape: KnownShape | None = None,
+    frames: Sequence[int] | None = None,
 ) -> Localizations:
     """Run a participant on a stack: rows in nm from the outer corner of the first pixel, frames from 1.
 
-    `shape` is how spots look; by default as simulated.
+    `shape` is how spots look; by default as simulated. Only some `frames` are read where they are given.
 
     Examples
     --------
@@ -246,17 +181,19 @@ def localize_stack(
     channels = 1 if shape is None else shape.channels
     if stack.width % channels:
         raise InputError(f"{stack.path}: is {stack.width} pixels wide; give {channels} channels of equal width")
-    if channels > 1 and not method.takes_shape:
-        told = ", ".join(name for name, one in METHODS.items() if one.takes_shape)
+    if channels > 1 and method.shape is None:
+        told = ", ".join(name for name, one in METHODS.items() if one.shape == "known")
         raise InputError(f"{stack.path}: has {channels} channels side by side; {chosen.method} reads one, {told} all")
-    more = {"shape": shape} if method.takes_shape else {}
+    more = {} if method.shape is None else {"shape": shape}
     columns: list[tuple[np.ndarray, ...]] = []
-    for first, counts in stack.blocks(max(1, _PIXELS_AT_ONCE // (stack.height * stack.width))):
+    done = 0
+    for numbers, counts in stack.blocks(max(1, _PIXELS_AT_ONCE // (stack.height * stack.width)), frames):
         light = (counts.astype(np.float64) - camera.offset) * camera.photons_per_count
         spots = method.run(light, chosen.settings, **more)
-        columns.append((spots.image + first, spots.x, spots.y, spots.photons, *([] if spots.z is None else [spots.z])))
+        columns.append((numbers[spots.image], spots.x, spots.y, spots.photons, *([] if spots.z is None else [spots.z])))
+        done += len(counts)
         if progress is not None:
-            progress(f"{chosen.method} on {stack.path.name}", first + len(counts) - 1, stack.frames)
+            progress(f"{chosen.method} on {stack.path.name}", done, stack.frames if frames is None else len(frames))
     frame, x, y, photons, *depth = (np.concatenate(column) for column in zip(*columns, strict=True))
     return Localizations(
         frame=frame,

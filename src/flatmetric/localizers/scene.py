@@ -24,6 +24,7 @@ _CLOSEST = 1.0  # pixels: a new spot is at least so far from others
 _SAME = 0.6  # pixels: of two spots that are closer, one is dropped
 _HALO_REACH = 6.0  # pixels
 _NEAR = 4.0  # pixels: spots that could take over each other's light
+_AT_ONCE = 2000  # spots: it bounds the memory
 _PER_MAD = 1.4826  # from the median absolute deviation to the standard deviation
 
 
@@ -173,8 +174,22 @@ class _Scene:
             places, at = self._boxes(spots, half, members)
             np.add.at(flat, places, sign * self.shape.light(at, half))
 
-    def _smooth_background(self) -> None:
-        self.background = np.maximum(self.smooth_rows @ (self.data - self.light) @ self.smooth_columns.T, 0.01)
+    def _update_background(self) -> None:
+        """Smooth what the spots leave; their light outside of their boxes comes on top."""
+        beyond = self._light_beyond_boxes()
+        smooth = self.smooth_rows @ (self.data - self.light - beyond) @ self.smooth_columns.T
+        self.background = np.maximum(smooth, 0.01) + beyond
+
+    def _light_beyond_boxes(self) -> FloatArray | float:
+        half = self.shape.widest_half
+        if half is None or len(self.spots.image) == 0:
+            return 0.0
+        whole = np.zeros(self.light.size)
+        for first in range(0, len(self.spots.image), _AT_ONCE):
+            members = np.arange(first, min(first + _AT_ONCE, len(self.spots.image)))
+            places, at = self._boxes(self.spots, half, members)
+            np.add.at(whole, places, self.shape.light(at, half))
+        return np.maximum(whole.reshape(self.light.shape) - self.light, 0.0)
 
     def fit(self) -> None:
         """Newton's method with the expected curvature, for all spots together."""
@@ -184,7 +199,7 @@ class _Scene:
         most = np.array([width - _RIM, height - _RIM, np.inf, self.shape.most])
         for number in range(_STEPS):
             if number % 3 == 0:
-                self._smooth_background()
+                self._update_background()
             step = self._step(active)
             self._add(self.spots, -1.0, active)
             step[:, (0, 1, 3)] = np.clip(step[:, (0, 1, 3)], -_LARGEST_STEP, _LARGEST_STEP)
@@ -195,7 +210,7 @@ class _Scene:
             active &= np.abs(step[:, :2]).max(axis=1) > _CONVERGED
             if not active.any():
                 break
-        self._smooth_background()
+        self._update_background()
 
     def _step(self, active: BoolArray) -> FloatArray:
         """The step of the active spots, which may overlap, by conjugate gradients; 0 for the others."""

@@ -34,6 +34,8 @@ class Shape(Protocol):
     """Forms that new spots are looked for with."""
     apart: int
     """Side of the square, odd, in which one spot at most is looked for at a time."""
+    widest_half: int | None
+    """Half the side of the square that holds all of a spot; None if the boxes do."""
 
     def halves(self, form: FloatArray) -> IntArray:
         """Half the side of the boxes that spots need."""
@@ -52,6 +54,7 @@ class GaussianShape:
     smooth = 8.0
     least_is_real = False
     apart = 3
+    widest_half = None
     _HALVES = ((1.6, 4), (2.4, 7), (np.inf, 10))  # up to these widths
 
     def __init__(self, sigma: float, widest: float) -> None:
@@ -114,13 +117,14 @@ class KnownShape:
         high = min(_DEEPEST, min(psf.z_last for psf in psfs))
         self.least, self.most = (0.0 if round_spot else low) / self.pixel_size, high / self.pixel_size
         self.forms = np.linspace(self.least, self.most, _TEMPLATES + 2)[1:-1].tolist()
+        self.widest_half = min(_LARGEST_HALF, psfs[0].side // 2 - 1)
         self.apart = self._apart()
         self._planes = np.linspace(self.least, self.most, 25)
         self._half_of_plane = np.array([self._half(depth) for depth in self._planes])
 
     def _apart(self) -> int:
         """As wide as the spot, since parts of a wide one look like spots."""
-        half = min(_LARGEST_HALF, self.psfs[0].side // 2 - 1)
+        half = self.widest_half
         light = self.light(np.array([[0.0, 0.0, 1.0, (self.least + self.most) / 2]]), half)[0]
         reach = np.arange(-half, half + 1)
         squared = np.tile((reach[:, None] ** 2 + reach**2).ravel(), self.channels)
@@ -129,7 +133,7 @@ class KnownShape:
     def _half(self, depth: float) -> int:
         """The smallest box that holds most of what the largest one holds."""
         at = np.array([[0.0, 0.0, 1.0, depth]])
-        limit = min(_LARGEST_HALF, self.psfs[0].side // 2 - 1)
+        limit = self.widest_half
         most = self.light(at, limit).sum()
         return next(half for half in range(3, limit + 1) if self.light(at, half).sum() >= _HELD * most or half == limit)
 

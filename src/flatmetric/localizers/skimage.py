@@ -11,10 +11,10 @@ from flatmetric.errors import InputError
 from flatmetric.localizers.base import Setting, Settings, Spots, image_by_image
 
 SETTINGS = {
-    "threshold": Setting(0.15, 0.0, 1.0),  # as a part of the strongest response in the image
-    "min_sigma": Setting(1.0, 0.3, 20.0),  # least width of a spot, pixels
-    "max_sigma": Setting(2.5, 0.3, 20.0),  # largest width of a spot, pixels
-    "overlap": Setting(0.5, 0.0, 1.0),  # how far two spots may overlap
+    "threshold": Setting(0.15, 0.0, 1.0, tuned=(0.03, 0.8)),  # as a part of the strongest response in the image
+    "min_sigma": Setting(1.0, 0.3, 20.0, tuned=(0.7, 2.0)),  # least width of a spot, pixels
+    "max_sigma": Setting(2.5, 0.3, 20.0, tuned=(2.0, 4.0)),  # largest width of a spot, pixels
+    "overlap": Setting(0.5, 0.0, 1.0, tuned=(0.1, 0.95)),  # how far two spots may overlap
 }
 
 

@@ -296,15 +296,15 @@ def pooled(entries: Sequence[Entry]) -> float:
 
 
 def family(program: str) -> str:
-    """The method of a participant: its name without the number of the variant.
+    """The method of a participant: its name without the number of a variant, or without "tuned".
 
     Examples
     --------
-    >>> family("daofind-psf-2"), family("Picasso")
-    ('daofind-psf', 'Picasso')
+    >>> family("daofind-psf-2"), family("daofind-tuned"), family("Picasso")
+    ('daofind-psf', 'daofind', 'Picasso')
     """
-    name, _, number = program.rpartition("-")
-    return name if number.isdecimal() and name else program
+    name, _, variant = program.rpartition("-")
+    return name if name and (variant.isdecimal() or variant == "tuned") else program
 
 
 def correlations(entries: Sequence[Entry], *, resamples: int = 500, seed: int = 0) -> list[Correlation]:
