@@ -23,12 +23,13 @@ test: .venv/installed-dev browser
 	$(BIN)/python -m pytest --numprocesses auto -m 'not prove'
 
 # The long proofs: tiny problems by the thousand, every sample file damaged in two thousand ways, and how often the verdicts hold, whose tables go into
-# docs/certainty.md, and what `check` finds, which goes into docs/checking.md (its real data: FLATMETRIC_DATA). The movies of 2000 frames take as
-# long as all others: make prove SHORT=1 leaves them, and the check, as they are.
+# docs/certainty.md, what `check` finds, which goes into docs/checking.md (its real data: FLATMETRIC_DATA), and what the built-in localizer reaches, which
+# goes into docs/challenge.md. The movies of 2000 frames take as long as all others: make prove SHORT=1 leaves them, the check and the localizer as they are.
 prove: .venv/installed-dev
 	$(BIN)/python -m pytest --numprocesses auto -m prove tests
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m proofs $(if $(SHORT),--short)
 	$(if $(SHORT),,OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m proofs.detection)
+	$(if $(SHORT),,OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m proofs.localizer)
 	$(BIN)/python -m proofs.tiny
 
 # The pages are tested in a real browser; where it is missing and can be installed, it is.

@@ -61,7 +61,7 @@ def test_a_budget_of_one_is_the_defaults(training: Path) -> None:
 
 def test_the_best_settings_are_found_where_they_lie(training: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def valley(self: Any, settings: Any, frames: Any) -> float:
-        return abs(np.log(settings["threshold"] / 6.5)) + abs(np.log(settings["likelihood"] / 60))
+        return float(abs(np.log(settings["threshold"] / 6.5)) + abs(np.log(settings["likelihood"] / 60)))
 
     monkeypatch.setattr(tuning._Course, "value", valley)
     found = fm.tune(training, method="baseline", budget=60).settings

@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 
 import flatmetric as fm
 from flatmetric._arrays import FloatArray
 from flatmetric.localizers.baseline import DEFAULTS, find_maxima, localize
-from flatmetric.localizers.shapes import GaussianShape, KnownShape, Shape
-from flatmetric.simulation.datasets import MODALITIES
-from flatmetric.simulation.optics import Gaussian, Optics, channels_of, psf_of, spots
-
-
-def movie(optics: Optics, xyz: FloatArray, photons: float, background: float, seed: int = 1) -> FloatArray:
-    """Images of 40 x 40 pixels of 100 nm, with one molecule in each and Poisson noise."""
-    channels = channels_of(optics)
-    light = [spots(at[None], np.array([photons]), optics, pixels=40, pixel_size=100.0) for at in xyz]
-    return np.random.default_rng(seed).poisson(background / channels + np.stack(light)).astype(np.float64)
-
-
-def bound(shape: Shape, form: float, photons: float, background: float) -> FloatArray:
-    """Cramer-Rao bounds of x, y and form in pixels, with photons and background unknown as well."""
-    at = np.array([[0.0, 0.0, photons, form]])
-    model = shape.light(at, 12)[0] + background / shape.channels
-    slopes = np.column_stack([shape.slopes(at, 12)[0], np.ones(len(model))])
-    covariance = np.linalg.inv(slopes.T @ (slopes / model[:, None]))
-    return np.asarray(np.sqrt(np.diag(covariance)[[0, 1, 3]]))
+from flatmetric.localizers.shapes import GaussianShape
+from flatmetric.simulation.optics import Gaussian, spots
+from proofs.localizer import bound, known_shape, single_spots
 
 
 def places(count: int, z: float) -> FloatArray:
@@ -39,7 +21,7 @@ def places(count: int, z: float) -> FloatArray:
 @pytest.mark.parametrize(("photons", "background"), [(500.0, 5.0), (2000.0, 20.0), (5000.0, 100.0)])
 def test_gaussians_are_fitted_to_the_cramer_rao_bound(photons: float, background: float) -> None:
     xyz = places(600, 0.0)
-    found = localize(movie(Gaussian(sigma=120.0), xyz, photons, background), DEFAULTS)
+    found = localize(single_spots(Gaussian(sigma=120.0), xyz, photons, background), DEFAULTS)
     assert (np.bincount(found.image, minlength=600) == 1).mean() > 0.98
     errors = 100 * (np.column_stack([found.x, found.y]) + 0.5) - xyz[found.image, :2]
     errors = errors[np.abs(errors).max(axis=1) < 250]  # without spots made of noise elsewhere
@@ -54,10 +36,9 @@ def test_gaussians_are_fitted_to_the_cramer_rao_bound(photons: float, background
     [("AS", -400.0), ("AS", 0.0), ("AS", 300.0), ("DH", -300.0), ("DH", 0.0), ("BP", -500.0), ("BP", 0.0)],
 )
 def test_known_spots_are_fitted_to_the_cramer_rao_bound_in_three_dimensions(modality: str, z: float) -> None:
-    pupil = dataclasses.replace(MODALITIES[modality], wobble_x=(), wobble_y=())
-    shape = KnownShape([psf_of(pupil, 100.0, channel) for channel in range(len(pupil.planes))], round_spot=False)
+    shape, pupil = known_shape(modality)
     xyz = places(300, z)
-    found = localize(movie(pupil, xyz, 5000.0, 100.0), {**DEFAULTS, "rounds": 1.0}, shape)
+    found = localize(single_spots(pupil, xyz, 5000.0, 100.0), {**DEFAULTS, "rounds": 1.0}, shape)
     assert found.z is not None
     here = np.hypot(*(100 * (np.column_stack([found.x, found.y]) + 0.5) - xyz[found.image, :2]).T) < 250
     assert len(np.unique(found.image[here])) == 300 and (~here).mean() < 0.15

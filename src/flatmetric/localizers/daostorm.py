@@ -81,7 +81,7 @@ def _depths(shape: KnownShape | None, radius: float) -> Any:
         found = _found(image, "3d", radius, 0.3 * float(image.max()))
         if len(found) == 1:
             widths[:, at] = found["size_x"].iloc[0], found["size_y"].iloc[0]
-    good = sharp_planes(*widths, "daostorm-3d") & np.isfinite(widths).all(axis=0)
+    good = sharp_planes(widths[0], widths[1], "daostorm-3d") & np.isfinite(widths).all(axis=0)
     beads = pd.DataFrame({"z": depths[good] / _NM, "size_x": widths[0, good], "size_y": widths[1, good]})
     limits = (float(beads["z"].min()), float(beads["z"].max()))
     guess = z_fit.Parameters.Tuple(1.0, 0.0, 1.0, np.ones(_TERMS))

@@ -182,7 +182,7 @@ class _Scene:
 
     def _light_beyond_boxes(self) -> FloatArray | float:
         half = self.shape.widest_half
-        if half is None or len(self.spots.image) == 0:
+        if half == 0 or len(self.spots.image) == 0:
             return 0.0
         whole = np.zeros(self.light.size)
         for first in range(0, len(self.spots.image), _AT_ONCE):

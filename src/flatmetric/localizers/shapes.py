@@ -34,8 +34,8 @@ class Shape(Protocol):
     """Forms that new spots are looked for with."""
     apart: int
     """Side of the square, odd, in which one spot at most is looked for at a time."""
-    widest_half: int | None
-    """Half the side of the square that holds all of a spot; None if the boxes do."""
+    widest_half: int
+    """Half the side of the square that holds all of a spot; 0 if the boxes do."""
 
     def halves(self, form: FloatArray) -> IntArray:
         """Half the side of the boxes that spots need."""
@@ -54,7 +54,7 @@ class GaussianShape:
     smooth = 8.0
     least_is_real = False
     apart = 3
-    widest_half = None
+    widest_half = 0
     _HALVES = ((1.6, 4), (2.4, 7), (np.inf, 10))  # up to these widths
 
     def __init__(self, sigma: float, widest: float) -> None:
