@@ -10,6 +10,9 @@ FUZZ_FLAGS := -std=c++17 -O1 -g -ffp-contract=off -Wall -Wextra -Wpedantic -Werr
 # 3D-DAOSTORM and Picasso, without the graphical packages that they ask for.
 PROGRAMS := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps 'sdt-python>=20' 'picassosr>=0.11,<1'
 
+# Where all cores have a process of their own, the threads of its linear algebra would only be in their way.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+
 .PHONY: demo programs test prove browser plot bench scaling races lint types fuzz clean
 
 demo: .venv/installed
@@ -20,16 +23,16 @@ programs: .venv/installed-programs
 
 # Everything that a change can break, on all cores. The long proofs are left to `make prove`.
 test: .venv/installed-dev browser
-	$(BIN)/python -m pytest --numprocesses auto -m 'not prove'
+	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto -m 'not prove'
 
 # The long proofs: tiny problems by the thousand, every sample file damaged in two thousand ways, and how often the verdicts hold, whose tables go into
 # docs/certainty.md, what `check` finds, which goes into docs/checking.md (its real data: FLATMETRIC_DATA), and what the built-in localizer reaches, which
 # goes into docs/challenge.md. The movies of 2000 frames take as long as all others: make prove SHORT=1 leaves them, the check and the localizer as they are.
 prove: .venv/installed-dev
-	$(BIN)/python -m pytest --numprocesses auto -m prove tests
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m proofs $(if $(SHORT),--short)
-	$(if $(SHORT),,OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m proofs.detection)
-	$(if $(SHORT),,OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m proofs.localizer)
+	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto -m prove tests
+	$(ONE_THREAD) $(BIN)/python -m proofs $(if $(SHORT),--short)
+	$(if $(SHORT),,$(ONE_THREAD) $(BIN)/python -m proofs.detection)
+	$(if $(SHORT),,$(ONE_THREAD) $(BIN)/python -m proofs.localizer)
 	$(BIN)/python -m proofs.tiny
 
 # The pages are tested in a real browser; where it is missing and can be installed, it is.

@@ -574,7 +574,7 @@ def test_a_challenge_has_a_page_for_each_data_set_with_its_images(browser: Brows
     browser.script("arguments[0].click()", browser.element("#places p a"))
     browser.wait(lambda: "datasets/ER1.N3.LD.html" in browser.driver.current_url, "its page is open")
     browser.wait(lambda: browser.script("return document.documentElement.dataset.ready") == "yes", "it is ready")
-    assert browser.text("h1").startswith("Best of 3")
+    assert browser.text("h1").startswith("Best of 4")
     assert browser.element("#frame-a").get_attribute("data-image") == "yes"
     assert pixels(browser, "#frame-a").std() > 10 and not browser.element("#contrast-label").get_attribute("hidden")
     assert browser.complaints() == []
