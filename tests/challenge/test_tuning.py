@@ -130,6 +130,7 @@ def test_a_training_set_is_like_the_ranked_one_and_another() -> None:
         for same in ("density", "photons", "background", "optics", "camera", "photophysics", "pixels"):
             assert getattr(made, same) == getattr(ranked, same)
         assert 500 < made.frames * made.per_frame < 900
+    assert training_set(named("MT3.N2.LD").with_frames(40)).frames == 40, "no longer than what is ranked"
     own = training_set(named("MT4.N2.HD").replicates(2)[1])
     assert own == training_set(named("MT4.N2.HD"))
 

@@ -34,7 +34,7 @@ class Trained:
 
 
 def training_set(dataset: Dataset) -> Dataset:
-    """A short data set of microtubules with the density, noise, optics and camera of another.
+    """A short data set of microtubules with the density, noise, optics and camera of another; never longer than that.
 
     Examples
     --------
@@ -43,13 +43,14 @@ def training_set(dataset: Dataset) -> Dataset:
     >>> made.name, made.structure, made.frames, made.photons == named("ER2.N3.HD").photons
     ('MT0.N3.HD', 'microtubules', 55, True)
     """
+    enough = max(_FEWEST, min(_MOLECULES / dataset.per_frame, _MOST, dataset.frames))
     kind = re.sub(r"-r\d+$", "", dataset.name)
     challenge = re.fullmatch(r"[A-Z]{2}\d\.(N\d\.[LH]D)", kind)
     return dataclasses.replace(
         dataset,
         name=f"MT0.{challenge[1]}" if challenge else kind,
         structure="microtubules",
-        frames=int(min(max(_MOLECULES / dataset.per_frame, _FEWEST), _MOST)),
+        frames=int(enough),
     )
 
 
