@@ -27,7 +27,7 @@ test: .venv/installed-dev browser
 
 # The long proofs: tiny problems by the thousand, every sample file damaged in two thousand ways, and how often the verdicts hold, whose tables go into
 # docs/certainty.md, what `check` finds, which goes into docs/checking.md (its real data: FLATMETRIC_DATA), and what the built-in localizer reaches, which
-# goes into docs/challenge.md. The movies of 2000 frames take as long as all others: make prove SHORT=1 leaves them, the check and the localizer as they are.
+# goes into docs/challenge.md. The movies of 1000 frames and more take longer than all others: make prove SHORT=1 leaves them, the check and the localizer as they are.
 prove: .venv/installed-dev
 	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto -m prove tests
 	$(ONE_THREAD) $(BIN)/python -m proofs $(if $(SHORT),--short)

@@ -49,7 +49,7 @@ class Row:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m proofs", description=__doc__)
-    parser.add_argument("--short", action="store_true", help="leave out the movies of 2000 frames")
+    parser.add_argument("--short", action="store_true", help="leave out the movies of 1000 frames and more")
     options = parser.parse_args()
     before = _stored()
     rows: list[Row] = []

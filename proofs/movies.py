@@ -56,13 +56,13 @@ def _dataset(name: str, frames: int, density: float, on_time: float = 2.0) -> Da
 SCENARIOS = {
     "low-500": Scenario("low density, 500 frames", _dataset("MT3.N2.LD", 500, 0.2)),
     "high-300": Scenario("high density, 300 frames", _dataset("MT4.N2.HD", 300, 2.0)),
-    "sparse-1000": Scenario("density 0.03, 1000 frames", _dataset("MT3.N2.LD", 1000, 0.03)),
     "long-500": Scenario("on for 20 frames, 500 frames", _dataset("MT3.N2.LD", 500, 0.2, on_time=20.0)),
     "low-100": Scenario("low density, 100 frames", _dataset("MT3.N2.LD", 100, 0.2), 0.90, 1.0),
     "high-100": Scenario("high density, 100 frames", _dataset("MT4.N2.HD", 100, 2.0), 0.90, 1.0),
     "reticulum-300": Scenario("another structure, dim, 300 frames", _dataset("ER1.N3.LD", 300, 0.2)),
 }
 MARATHON = {
+    "sparse-1000": Scenario("density 0.03, 1000 frames", _dataset("MT3.N2.LD", 1000, 0.03)),
     "low-2000": Scenario("low density, 2000 frames", _dataset("MT3.N2.LD", 2000, 0.2)),
 }
 
