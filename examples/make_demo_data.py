@@ -21,7 +21,7 @@ DATASET = Dataset(
     photons=2000.0,
     background=25.0,
 )
-PROGRAMS = {"baseline": {}, "dog": {"threshold": 0.25}}
+PROGRAMS = ("baseline", "dog")
 
 
 def main() -> None:
@@ -37,9 +37,9 @@ def main() -> None:
         pixels=DATASET.pixels,
         pixel_size=DATASET.pixel_size,
     )
-    for name, settings in PROGRAMS.items():
+    for name in PROGRAMS:
         known = StackCamera(DATASET.pixel_size, camera.offset, camera.photons_per_count)
-        result = localize_stack(open_stack(stack), participant(name, settings), known)
+        result = localize_stack(open_stack(stack), participant(name), known)
         write(result, DATA / f"demo_{name}.csv", "thunderstorm")
 
 

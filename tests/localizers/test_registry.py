@@ -116,3 +116,10 @@ def test_a_stack_without_finds_is_an_empty_table(tmp_path: Path) -> None:
     write_stack(path, np.full((3, 32, 32), 100, np.uint16), frames=3, pixels=32, pixel_size=100.0)
     table = localize_stack(open_stack(path), participant("baseline"), StackCamera(100.0, 100.0, 1.0))
     assert len(table) == 0
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+def test_noise_alone_is_not_full_of_spots(name: str) -> None:
+    """A third of the frames of a sparse data set are empty."""
+    noise = np.random.default_rng(0).poisson(100, (20, 64, 64)).astype(np.float64)
+    assert len(METHODS[name].run(noise, usual(METHODS[name].settings)).x) < 10

@@ -11,6 +11,8 @@ import numpy as np
 from flatmetric._arrays import BoolArray, FloatArray, IntArray
 
 Settings = Mapping[str, float]
+PER_MAD = 1.4826
+"""From the median absolute deviation to the standard deviation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray
-from flatmetric.localizers.base import Setting, Settings, Spots, usual
+from flatmetric.localizers.base import PER_MAD, Setting, Settings, Spots, usual
 from flatmetric.localizers.scene import Limits, fit_images
 from flatmetric.localizers.shapes import GaussianShape, KnownShape
 
@@ -22,8 +22,6 @@ SETTINGS = {
     "fitted": Setting(1.0, 0.0, 1.0),  # 0: the centre of mass instead of a fit
 }
 DEFAULTS = usual(SETTINGS)
-
-_PER_MAD = 1.4826  # from the median absolute deviation to the standard deviation
 
 
 def localize(images: FloatArray, settings: Settings, shape: KnownShape | None = None) -> Spots:
@@ -87,7 +85,7 @@ def find_maxima(images: FloatArray, sigma: float, threshold: float, margin: int)
     wide = ndimage.gaussian_filter(images, (0, 2 * sigma, 2 * sigma), mode="nearest")
     band = narrow - wide
     level = np.median(band, axis=(1, 2), keepdims=True)
-    noise = _PER_MAD * np.median(np.abs(band - level), axis=(1, 2), keepdims=True)
+    noise = PER_MAD * np.median(np.abs(band - level), axis=(1, 2), keepdims=True)
     highest = ndimage.maximum_filter(band, (1, 3, 3), mode="nearest")
     peaks = (band == highest) & (band > level + threshold * noise)
     inner = np.zeros(images.shape[1:], dtype=bool)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from flatmetric._arrays import BoolArray, FloatArray, IntArray
+from flatmetric.localizers.base import PER_MAD
 from flatmetric.localizers.shapes import Shape
 
 _RIM = 13  # pixels around each image that count for nothing, so that boxes may reach over the edge
@@ -25,7 +26,6 @@ _SAME = 0.6  # pixels: of two spots that are closer, one is dropped
 _HALO_REACH = 6.0  # pixels
 _NEAR = 4.0  # pixels: spots that could take over each other's light
 _AT_ONCE = 2000  # spots: it bounds the memory
-_PER_MAD = 1.4826  # from the median absolute deviation to the standard deviation
 
 
 @dataclass(slots=True)
@@ -110,7 +110,7 @@ class _Scene:
             response = _correlated(spectrum, self._template(candidate), left.shape[2:])
             inner = response[:, _RIM:-_RIM, _RIM:-_RIM]
             level = np.median(inner)
-            response = (response - level) / (_PER_MAD * np.median(np.abs(inner - level)) + 1e-12)
+            response = (response - level) / (PER_MAD * np.median(np.abs(inner - level)) + 1e-12)
             form = np.where(response > best, candidate, form)
             best = np.maximum(response, best)
         highest = ndimage.maximum_filter(best, (1, self.shape.apart, self.shape.apart), mode="nearest")
@@ -261,7 +261,7 @@ class _Scene:
         model, data, counts = ((self.background + self.light).ravel(), self.data.ravel(), self.counts.ravel())
         inner = counts > 0
         left = (data - model)[inner] / np.sqrt(model[inner])
-        spread = max((_PER_MAD * float(np.median(np.abs(left - np.median(left))))) ** 2, 1e-6)
+        spread = max((PER_MAD * float(np.median(np.abs(left - np.median(left))))) ** 2, 1e-6)
         gain = np.zeros(len(self.spots.image))
         for half, members in self._groups(self.spots):
             places, at = self._boxes(self.spots, half, members)

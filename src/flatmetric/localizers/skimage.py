@@ -8,10 +8,10 @@ import numpy as np
 
 from flatmetric._arrays import FloatArray
 from flatmetric.errors import InputError
-from flatmetric.localizers.base import Setting, Settings, Spots, image_by_image
+from flatmetric.localizers.base import PER_MAD, Setting, Settings, Spots, image_by_image
 
 SETTINGS = {
-    "threshold": Setting(0.15, 0.0, 1.0, tuned=(0.03, 0.8)),  # as a part of the strongest response in the image
+    "threshold": Setting(2.0, 0.0, 1e6, tuned=(0.7, 10.0)),  # least response, where the noise of the image is 1
     "min_sigma": Setting(1.0, 0.3, 20.0, tuned=(0.7, 2.0)),  # least width of a spot, pixels
     "max_sigma": Setting(2.5, 0.3, 20.0, tuned=(2.0, 4.0)),  # largest width of a spot, pixels
     "overlap": Setting(0.5, 0.0, 1.0, tuned=(0.1, 0.95)),  # how far two spots may overlap
@@ -39,12 +39,14 @@ def _localize(images: FloatArray, settings: Settings, blobs: Any) -> Spots:
 
     def find(image: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         light = image - np.median(image)
+        noise = PER_MAD * np.median(np.abs(light))
+        if noise == 0:
+            return np.empty(0), np.empty(0), np.empty(0)
         rows = blobs(
-            light,
+            light / noise,
             min_sigma=settings["min_sigma"],
             max_sigma=settings["max_sigma"],
-            threshold=None,
-            threshold_rel=settings["threshold"],
+            threshold=settings["threshold"],
             overlap=settings["overlap"],
         )
         y, x, sigma = rows[:, 0], rows[:, 1], rows[:, 2]
