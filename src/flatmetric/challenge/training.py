@@ -15,6 +15,7 @@ from flatmetric.challenge.runner import LOCALIZE, OURS, Program, Run, run_progra
 from flatmetric.localizers.registry import METHODS
 from flatmetric.simulation.datasets import Dataset
 from flatmetric.statistics.entries import Entry
+from flatmetric.statistics.ranking import kind_of
 
 TRAINING = "training"
 """The folder of the training sets."""
@@ -44,7 +45,7 @@ def training_set(dataset: Dataset) -> Dataset:
     ('MT0.N3.HD', 'microtubules', 55, True)
     """
     enough = max(_FEWEST, min(_MOLECULES / dataset.per_frame, _MOST, dataset.frames))
-    kind = re.sub(r"-r\d+$", "", dataset.name)
+    kind = kind_of(dataset.name)
     challenge = re.fullmatch(r"[A-Z]{2}\d\.(N\d\.[LH]D)", kind)
     return dataclasses.replace(
         dataset,
