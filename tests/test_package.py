@@ -18,7 +18,18 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "flatmetric"
 
 # Imports go down only: a room may import from itself and from the rooms before it.
-GROUND_FLOOR = {"version", "errors", "_core", "_arrays", "_progress", "_files", "_shown", "_validation"}
+GROUND_FLOOR = {
+    "version",
+    "errors",
+    "_core",
+    "_arrays",
+    "_progress",
+    "_files",
+    "_shown",
+    "_validation",
+    "_work",
+    "_cluster",
+}
 ROOMS = [
     *("transport", "localizations", "stacks", "formats", "matching", "metrics", "quality", "scoring", "statistics"),
     *("sentences", "simulation", "localizers", "challenge", "plots", "pages", "paper", "page_folder"),

@@ -35,7 +35,7 @@ class Stack:
     width: int
     pixel_size: float | None
 
-    def blocks(self, size: int, frames: Sequence[int] | None = None) -> Iterator[tuple[IntArray, Image]]:
+    def blocks(self, size: int, frames: Sequence[int] | IntArray | None = None) -> Iterator[tuple[IntArray, Image]]:
         """Up to `size` frames at a time, all of them or some: their numbers from 1, and (k, height, width) images."""
         wanted = np.arange(1, self.frames + 1) if frames is None else np.asarray(frames, dtype=np.int64)
         with ExitStack() as opened:

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
+import sqlite3
+import subprocess
+import sys
+import time
+import zlib
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +21,9 @@ import pytest
 import flatmetric as fm
 from flatmetric.api.leaderboard import board_options
 from flatmetric.challenge.leaderboard import write_leaderboard
-from flatmetric.challenge.submissions import Found, Submission
+from flatmetric.challenge.store import FILE, ScoreStore
+from flatmetric.challenge.submissions import Found, Submission, find_submissions
+from flatmetric.formats.conversion import ReadOptions
 from flatmetric.formats.write import write
 from flatmetric.matching.protocol import Wobble
 from tests.scenes import run, scene
@@ -26,6 +36,11 @@ def folder(tmp_path: Path) -> Path:
     write(truth, tmp_path / "one" / "truth.csv", "thunderstorm")
     write(pred, tmp_path / "one" / "results" / "mine.csv", "thunderstorm")
     return tmp_path
+
+
+def stored(folder: Path) -> list[str]:
+    with closing(sqlite3.connect(folder / "board" / FILE)) as file:
+        return [content for (content,) in file.execute("SELECT content FROM scores")]
 
 
 def flat_metric(folder: Path, **changes: Any) -> float:
@@ -53,7 +68,7 @@ def test_other_settings_are_scored_anew(folder: Path, changes: dict[str, Any]) -
     before = flat_metric(folder)
     assert flat_metric(folder, **changes) != before
     assert flat_metric(folder) == before
-    assert len(list((folder / "board" / "store").iterdir())) == 2
+    assert len(stored(folder)) == 2
 
 
 def test_an_edited_wobble_table_is_scored_anew(folder: Path) -> None:
@@ -80,12 +95,118 @@ def test_corrected_metadata_beside_a_result_are_read_anew(folder: Path) -> None:
     assert side.read_text() != text and flat_metric(folder) > right + 20
 
 
-def test_a_damaged_store_is_scored_anew(folder: Path) -> None:
+@pytest.mark.parametrize("content", ["{", "[]", '{"metrics": {}}', '{"frames": {"array": "none"}}'])
+def test_a_damaged_score_is_scored_anew(folder: Path, content: str) -> None:
     before = flat_metric(folder)
-    (file,) = (folder / "board" / "store").iterdir()
-    for content in ("{", "[]", '{"metrics": {}}'):
-        file.write_text(content)
-        assert flat_metric(folder) == before
+    with closing(sqlite3.connect(folder / "board" / FILE)) as file, file:
+        file.execute("UPDATE scores SET content = ?", (content,))
+    assert flat_metric(folder) == before and stored(folder) != [content]
+
+
+def test_a_damaged_array_is_scored_anew(folder: Path) -> None:
+    before = flat_metric(folder)
+    with closing(sqlite3.connect(folder / "board" / FILE)) as file, file:
+        file.execute("UPDATE arrays SET content = ?", (zlib.compress(np.full(12, 7.0).tobytes()),))
+    assert flat_metric(folder) == before
+
+
+@pytest.mark.parametrize("damage", [lambda content: b"no database" * 50, lambda content: content[:4096] + bytes(20000)])
+def test_a_damaged_store_is_made_anew(folder: Path, damage: Callable[[bytes], bytes]) -> None:
+    before, path = flat_metric(folder), folder / "board" / FILE
+    path.write_bytes(damage(path.read_bytes()))
+    assert flat_metric(folder) == before and len(stored(folder)) == 1
+    assert flat_metric(folder) == before
+
+
+def test_scores_of_earlier_versions_are_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = flat_metric(folder)
+    found = find_submissions(folder)
+    settings = board_options({}).settings
+    with ScoreStore(folder / "board", settings) as store:
+        (key,) = store.keys(found.submissions, [ReadOptions()])
+        assert key is not None
+        entry = store.load(key, found.submissions[0])
+    assert entry is not None
+    old = folder / "board" / "store"
+    old.mkdir()
+    plain = json.loads(json.dumps(dataclasses.asdict(entry), default=np.ndarray.tolist))
+    (old / f"{key}.json").write_text(json.dumps(plain))
+    (folder / "board" / FILE).unlink()
+    monkeypatch.setattr("flatmetric.challenge.leaderboard._score_one", None)  # nothing is scored again
+    assert flat_metric(folder) == before
+
+
+def test_what_data_sets_share_is_kept_once(folder: Path) -> None:
+    _, pred = scene(frames=12)
+    for k in range(5):
+        moved = dataclasses.replace(pred, x=pred.x + k + 1)
+        write(moved, folder / "one" / "results" / f"p{k}.csv", "thunderstorm")
+    fm.leaderboard(folder, out=folder / "board")
+    with closing(sqlite3.connect(folder / "board" / FILE)) as file:
+        kept = file.execute("SELECT COUNT(*) FROM arrays").fetchone()[0]
+        hashes = dict(file.execute("SELECT path, sha256 FROM files"))
+    assert len(stored(folder)) == 6 and kept <= 3 * 6 + 6  # costs of each, and what all have
+    assert all(hashlib.sha256(Path(name).read_bytes()).hexdigest() == own for name, own in hashes.items())
+
+
+def test_a_file_that_changes_with_its_size_and_within_a_second_is_read_anew(folder: Path) -> None:
+    flat_metric(folder)
+    path = folder / "one" / "results" / "mine.csv"
+    text = path.read_text()
+    path.write_text(text[:-6] + text[-6:].replace("0", "1").replace("2", "3"))
+    (entry,) = fm.leaderboard(folder, out=folder / "board").entries
+    (anew,) = fm.leaderboard(folder, out=folder / "other").entries
+    assert entry.metrics == anew.metrics
+
+
+def test_two_runs_at_once_write_one_store(folder: Path) -> None:
+    _, pred = scene(frames=12)
+    for k in range(5):
+        write(dataclasses.replace(pred, x=pred.x + k + 1), folder / "one" / "results" / f"p{k}.csv", "thunderstorm")
+    words = [sys.executable, "-m", "flatmetric", "leaderboard", str(folder), "--out", str(folder / "board")]
+    both = [subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(2)]
+    assert [process.communicate(timeout=120)[1] for process in both] == [b"", b""]
+    assert [process.returncode for process in both] == [0, 0] and len(stored(folder)) == 6
+    content = (folder / "board" / "leaderboard.json").read_bytes()
+    fm.leaderboard(folder, out=folder / "alone")
+    assert (folder / "alone" / "leaderboard.json").read_bytes() == content
+
+
+WRITER = """
+import sys
+from pathlib import Path
+import numpy as np
+from flatmetric.challenge.store import ScoreStore
+from flatmetric.metrics.table import LEADERBOARD
+from flatmetric.statistics.entries import Entry
+store = ScoreStore(Path(sys.argv[1]), {})
+for k in range(int(sys.argv[2]), 10**6):
+    values = np.arange(2000.0) + k
+    metrics = dict.fromkeys(LEADERBOARD, float(k))
+    store.save(str(k), Entry("d", "p", metrics, 1, np.arange(2000), values, np.ones(2000)))
+    print(k, flush=True)
+"""
+
+
+@pytest.mark.parametrize("kills", [20, pytest.param(200, marks=pytest.mark.prove)])
+def test_kills_at_any_moment_lose_nothing_that_was_finished(tmp_path: Path, kills: int) -> None:
+    rng, finished = np.random.default_rng(0), 0
+    one = Submission("d", "p", tmp_path, tmp_path)
+    for _ in range(kills):
+        words = [sys.executable, "-c", WRITER, str(tmp_path), str(finished)]
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(float(rng.exponential(0.03)))
+        process.kill()
+        said = process.communicate()[0].split()
+        finished = max(finished, *(int(k) for k in said)) + 1 if said else finished + 1
+        with ScoreStore(tmp_path, {}) as store:
+            entries = [store.load(str(k), one) for k in range(max(0, finished - 50), finished)]
+            partial = store.load(str(finished), one)
+        for k, entry in enumerate(entries, start=max(0, finished - 50)):
+            assert entry is not None and entry.costs[0] == k and len(entry.costs) == 2000
+        assert partial is None or partial.costs[0] == finished
 
 
 def test_one_bad_truth_is_the_reason_of_all_its_results(folder: Path) -> None:

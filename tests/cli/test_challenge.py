@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -308,18 +307,18 @@ def test_replicates_give_intervals_for_structures_not_seen(tmp_path: Path) -> No
     assert wrong.returncode == 2 and "--replicates is 0" in wrong.stderr
 
 
-def test_a_program_that_is_just_being_started_is_stopped_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stop that comes between the start of a process and the note of it."""
-    runner = runner_module._Runner(time_limit=600.0)
-    start = subprocess.Popen
-
-    def started(*words: Any, **options: Any) -> Any:
-        process = start(*words, **options)
-        runner.stop()
-        return process
-
-    monkeypatch.setattr("flatmetric.challenge.runner.subprocess.Popen", started)
+def test_a_program_ends_when_nobody_waits_for_it(tmp_path: Path) -> None:
+    """On another machine, all that tells is the lease: a file that is gone, or is not touched any more."""
     (tmp_path / "d" / "results").mkdir(parents=True)
     (tmp_path / "d" / "runs").mkdir()
-    done = runner.run(tmp_path / "d", Program("slow", ("sh", "-c", "sleep 600", "{out}")))
-    assert done.reason is not None and done.seconds < 300
+    slow = Program("slow", ("sh", "-c", "sleep 600", "{out}"))
+    done = runner_module.run_program(tmp_path / "d", slow, 600.0, tmp_path / "no lease")
+    assert done.reason == "stopped, since nobody waits for it any more" and done.seconds < 300
+
+
+def test_a_lease_that_is_not_renewed_expires(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner_module, "_EXPIRES_S", 0.2)
+    (tmp_path / "lease").touch()
+    lease = runner_module._Lease(tmp_path / "lease")
+    assert lease.holds()
+    wait_until(lambda: not lease.holds(), "the lease has expired")

@@ -15,6 +15,7 @@ import click
 import pytest
 
 import flatmetric as fm
+from flatmetric._cluster import dask_cluster
 from flatmetric.api import options
 from flatmetric.api.options import options_of
 from flatmetric.api.simulate import Simulated
@@ -83,7 +84,7 @@ METHODS: dict[str, dict[str, Any]] = {
         "apply": fm.Findings.apply,
         "strict": fm.Findings.__len__,
     },
-    "leaderboard": {"report": fm.Leaderboard.report},
+    "leaderboard": {"report": fm.Leaderboard.report, "scheduler": dask_cluster},
     "simulate": {"compare": Simulated.compare},
     "tune": {"figure": draw_trials},
     "validate": {"json": Validation.to_dict},
@@ -100,7 +101,7 @@ def test_a_command_and_its_function_take_the_same_options_with_the_same_defaults
     keywords = {
         p.name: p.default
         for p in inspect.signature(getattr(fm, name)).parameters.values()
-        if p.kind is p.KEYWORD_ONLY and p.name != "progress"
+        if p.kind is p.KEYWORD_ONLY and p.name not in ("progress", "executor")
     }
     assert set(flags) - set(methods) == set(keywords)
     for option, default in keywords.items():

@@ -129,6 +129,23 @@ class Threads(TypedDict, total=False):
     ]
 
 
+class Jobs(TypedDict, total=False):
+    """How much is done at a time."""
+
+    jobs: Annotated[
+        int | None,
+        Option("Tasks at a time; default one for each core. The answer is the same.", section="Work", metavar="N"),
+    ]
+
+
+class Work(Jobs, total=False):
+    """How tasks are done."""
+
+    timeout: Annotated[
+        float | None, Option("Give up a task after this time, s; it becomes a row.", section="Work", metavar="S")
+    ]
+
+
 class ReadFile(TypedDict, total=False):
     """How to read one file."""
 
@@ -372,7 +389,8 @@ def keywords(group: type) -> Callable[[Function], Function]:
             for name in given:
                 if name not in declared and name not in known:
                     raise InputError(f"{function.__name__}() takes no {name!r}; {_meant(name, [*declared, *known])}")
-            _check_threads(given.get("threads"))
+            for name in ("threads", "jobs"):
+                _check_count(given.get(name), name)
             defaults = {
                 name: option.default for name, (_, option) in declared.items() if option.default is not REQUIRED
             }
@@ -395,9 +413,9 @@ def keywords(group: type) -> Callable[[Function], Function]:
     return decorate
 
 
-def _check_threads(threads: Any) -> None:
-    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
-        raise InputError(f"threads is {threads!r:.40}; give a whole number from 1")
+def _check_count(value: Any, name: str) -> None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        raise InputError(f"{name} is {value!r:.40}; give a whole number from 1")
 
 
 def _meant(name: str, known: Sequence[str]) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
 from flatmetric._progress import Progress
-from flatmetric.api.options import REQUIRED, Option, Write, keywords, path_of
+from flatmetric._work import Workers
+from flatmetric.api.options import REQUIRED, Jobs, Option, Write, keywords, path_of
 from flatmetric.errors import InputError
 from flatmetric.formats.conversion import ReadOptions
 from flatmetric.formats.read import read_file
@@ -22,7 +24,10 @@ if TYPE_CHECKING:
     from flatmetric.simulation.traits import Likeness
 
 
-class SimulateArguments(TypedDict, total=False):
+_WORTH_PROCESSES = 3  # ranges of about 1000 frames
+
+
+class SimulateArguments(Jobs, total=False):
     """The options of `simulate`."""
 
     dataset: Annotated[
@@ -83,13 +88,17 @@ class Simulated:
 
 
 @keywords(SimulateArguments)
-def simulate(*, progress: Progress | None = None, **given: Unpack[SimulateArguments]) -> Simulated:
+def simulate(
+    *, progress: Progress | None = None, executor: Executor | None = None, **given: Unpack[SimulateArguments]
+) -> Simulated:
     """Simulate a data set of the SMLM 2016 Challenge, or one of your own: images, truth and all parameters.
 
     Parameters
     ----------
     progress
         Called with what is done, how much of it, and out of how much.
+    executor
+        Draws the images of a long stack instead of `jobs` of this machine; its workers see the folder.
 
     Examples
     --------
@@ -102,7 +111,8 @@ def simulate(*, progress: Progress | None = None, **given: Unpack[SimulateArgume
     from flatmetric.simulation.folder import STACK, TRUTH, simulate_folder
 
     dataset, folder = chosen_dataset(given)
-    rows = simulate_folder(folder, dataset, given["seed"], progress)
+    workers = Workers(given.get("jobs"), executor, kind="processes", fewest=_WORTH_PROCESSES)
+    rows = simulate_folder(folder, dataset, given["seed"], progress, workers)
     return Simulated(folder / STACK, folder / TRUTH, dataset, rows)
 
 
@@ -137,7 +147,7 @@ class CameraArguments(TypedDict, total=False):
     ]
 
 
-class LocalizeArguments(Write, CameraArguments, total=False):
+class LocalizeArguments(Write, CameraArguments, Jobs, total=False):
     """The options of `localize`."""
 
     method: Annotated[
@@ -167,7 +177,11 @@ class LocalizeArguments(Write, CameraArguments, total=False):
 
 @keywords(LocalizeArguments)
 def localize(
-    stack: str | os.PathLike[str], *, progress: Progress | None = None, **given: Unpack[LocalizeArguments]
+    stack: str | os.PathLike[str],
+    *,
+    progress: Progress | None = None,
+    executor: Executor | None = None,
+    **given: Unpack[LocalizeArguments],
 ) -> Localizations:
     """Find molecules in a 16-bit TIFF stack with an installed program or the built-in baseline; nm, frames from 1.
 
@@ -177,6 +191,8 @@ def localize(
         A 16-bit TIFF file.
     progress
         Called with what is done, how much of it, and out of how much.
+    executor
+        Searches ranges of frames instead of `jobs` of this machine; its workers see the stack.
 
     Examples
     --------
@@ -205,7 +221,8 @@ def localize(
     shape = (
         None if beads is None or step is None else shape_from_beads(path_of(beads, "beads"), step, camera.pixel_size)
     )
-    table = localize_stack(images, chosen, camera, progress, shape)
+    workers = Workers(given.get("jobs"), executor, kind="processes", fewest=_WORTH_PROCESSES)
+    table = localize_stack(images, chosen, camera, progress, shape, workers=workers)
     if target is not None and format is not None:
         write(table, target, format)
     return table

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from flatmetric._files import csv_text, json_text, make_folder, read_json, write_text
 from flatmetric._progress import Progress
 from flatmetric._shown import Shown
-from flatmetric._validation import thread_count
+from flatmetric._work import Failed, Workers
 from flatmetric.challenge.store import ScoreStore
 from flatmetric.challenge.submissions import Found, Submission, options_for
 from flatmetric.challenge.training import tuned_name
@@ -29,7 +30,6 @@ from flatmetric.version import __version__
 
 FILES = ("leaderboard.csv", "leaderboard.json", "leaderboard.md")
 """What `write_leaderboard` writes."""
-_STORE = "store"
 
 Failures = dict[tuple[str, str], str]
 """Why there is no score, by data set and program."""
@@ -39,7 +39,8 @@ Failures = dict[tuple[str, str], str]
 class LeaderboardOptions:
     """How results are read, scored and ranked.
 
-    `scored` makes the score of a truth and a result; `settings` are plain values that differ whenever scores could.
+    `scored` makes the score of a truth and a result, on whichever of the `workers` does it; `settings` are plain values
+    that differ whenever scores could.
     """
 
     scored: Callable[[Localizations, Localizations], Score]
@@ -47,7 +48,7 @@ class LeaderboardOptions:
     truth: ReadOptions = field(default_factory=ReadOptions)
     pred: ReadOptions = field(default_factory=ReadOptions)
     certainty: Certainty = field(default_factory=Certainty)
-    threads: int | None = None
+    workers: Workers = field(default_factory=Workers)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,11 +76,11 @@ class Leaderboard(Shown):
         if self.options is None:
             raise InputError("this leaderboard knows no files to score again")
         sources = {one.program: one for one in self.submissions if one.dataset == dataset}
-        truth = read_file(sources[programs[0]].truth, self.options.truth, threads=self.options.threads)
+        truth = read_file(sources[programs[0]].truth, self.options.truth)
         scores = {}
         for name in programs:
             result = sources[name].result
-            pred = read_file(result, options_for(result, self.options.pred), threads=self.options.threads)
+            pred = read_file(result, options_for(result, self.options.pred))
             scores[name] = self.options.scored(truth, pred)
         return scores
 
@@ -322,9 +323,9 @@ def write_leaderboard(
     make_folder(folder)
     if not replace:
         _check_settings(folder / FILES[1], options.settings)
-    store = ScoreStore(folder / _STORE, options.settings)
     submissions = found.submissions
-    outcomes = _score_all(submissions, store, options, progress)
+    with ScoreStore(folder, options.settings) as store:
+        outcomes = _score_all(submissions, store, options, progress)
     entries = tuple(outcome for outcome in outcomes if isinstance(outcome, Entry))
     failures = {(s.dataset, s.program): o for s, o in zip(submissions, outcomes, strict=True) if isinstance(o, str)}
     failures |= missing or {}
@@ -355,37 +356,63 @@ def _check_settings(path: Path, settings: dict[str, Any]) -> None:
 def _score_all(
     submissions: Sequence[Submission], store: ScoreStore, options: LeaderboardOptions, progress: Progress | None
 ) -> list[Entry | str]:
-    """An entry for each submission, or why there is none."""
-    workers = thread_count(options.threads)
-    truths: dict[Path, Localizations | str] = {}
-    for path in {one.truth for one in submissions}:
-        try:
-            truths[path] = read_file(path, options.truth, threads=workers)
-        except InputError as error:
-            truths[path] = str(error)
+    """An entry for each submission, or why there is none; each is in the store as soon as it is made."""
+    reading = [_reading(one, options) for one in submissions]
+    keys = store.keys(submissions, [None if isinstance(own, str) else own for own in reading])
+    outcomes: list[Entry | str | None] = [own if isinstance(own, str) else None for own in reading]
+    todo = []
+    for at, (one, key) in enumerate(zip(submissions, keys, strict=True)):
+        if key is not None and outcomes[at] is None:
+            outcomes[at] = store.load(key, one)
+        if outcomes[at] is None:
+            todo.append(at)
 
-    def score_one(one: Submission) -> Entry | str:
-        truth = truths[one.truth]
-        if isinstance(truth, str):
-            return truth
-        try:
-            reading = options_for(one.result, options.pred)
-            key = store.key(one.truth, one.result, reading)
-            entry = store.load(key, one)
-            if entry is None:
-                # The results are spread over the threads, so each of them uses one.
-                pred = read_file(one.result, reading, threads=1)
-                score = options.scored(truth, pred)
-                entry = replace(entry_of(one.dataset, one.program, score), advice=tuple(map(str, score.advice)))
-                store.save(key, entry)
-            return entry
-        except InputError as error:
-            return str(error)
+    def keep(number: int, outcome: Entry | str | Failed) -> None:
+        at = todo[number]
+        if isinstance(outcome, Failed):
+            outcome = f"{submissions[at].result}: {outcome.reason}"
+        elif isinstance(outcome, str):
+            for path in (submissions[at].truth, submissions[at].result):  # as they were given
+                outcome = outcome.replace(str(path.absolute()), str(path))
+        outcomes[at] = outcome
+        key = keys[at]
+        if isinstance(outcome, Entry) and key is not None:
+            store.save(key, outcome)
 
-    outcomes: list[Entry | str] = []
-    with ThreadPoolExecutor(workers) as pool:
-        for outcome in pool.map(score_one, submissions):
-            outcomes.append(outcome)
-            if progress is not None:
-                progress("scoring", len(outcomes), len(submissions))
-    return outcomes
+    far = options.workers.elsewhere
+    tasks = [
+        (submissions[at].absolute() if far else submissions[at], options.truth, reading[at], options.scored)
+        for at in todo
+    ]
+    options.workers.run(_score_one, tasks, what="scoring", progress=progress, done=keep)
+    return [outcome for outcome in outcomes if outcome is not None]
+
+
+def _reading(one: Submission, options: LeaderboardOptions) -> ReadOptions | str:
+    try:
+        return options_for(one.result, options.pred)
+    except InputError as error:
+        return str(error)
+
+
+def _score_one(
+    one: Submission,
+    of_truth: ReadOptions,
+    of_pred: ReadOptions,
+    scored: Callable[[Localizations, Localizations], Score],
+) -> Entry | str:
+    """The entry of a submission, or why there is none; one thread, since the others score other results."""
+    try:
+        there = one.truth.stat() if one.truth.is_file() else None
+        state = None if there is None else (there.st_size, there.st_mtime_ns)
+        truth = _truth(one.truth, pickle.dumps(of_truth), state)
+        score = scored(truth, read_file(one.result, of_pred, threads=1))
+        return replace(entry_of(one.dataset, one.program, score), advice=tuple(map(str, score.advice)))
+    except InputError as error:
+        return str(error)
+
+
+@lru_cache(maxsize=4)
+def _truth(path: Path, options: bytes, state: tuple[int, int] | None) -> Localizations:
+    """A truth, read once for all results of its data set; `state` tells whether the file has changed since."""
+    return read_file(path, pickle.loads(options), threads=1)

@@ -10,18 +10,19 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from flatmetric._files import csv_text, json_text, make_folder, read_json, write_text
 from flatmetric._progress import Progress
-from flatmetric._validation import thread_count
+from flatmetric._work import Failed, Workers
 from flatmetric.errors import InputError
 from flatmetric.formats.conversion import checked_options
 from flatmetric.formats.read import read_file
@@ -34,9 +35,10 @@ from flatmetric.simulation.pupil import Pupil
 from flatmetric.version import __version__
 
 _LONGEST_REASON = 200
-OURS = (sys.executable, "-m", "flatmetric")
-LOCALIZE = (*OURS, "localize", "{stack}", "--out", "{out}", "--method")
-"""The command of a localizer, up to its name."""
+_LOOK_S, _RENEWED_S, _EXPIRES_S = 0.2, 2.0, 30.0  # how often a program is looked at, and its lease renewed or given up
+OURS = ("{python}", "-m", "flatmetric")
+LOCALIZE = (*OURS, "localize", "{stack}", "--jobs", "1", "--out", "{out}", "--method")
+"""The command of a localizer, up to its name; the others need the other cores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +165,13 @@ def run_programs(
     of_dataset: Mapping[str, Sequence[Program]] | None = None,
     seed: int = 0,
     time_limit: float = 3600.0,
-    threads: int | None = None,
+    workers: Workers | None = None,
     progress: Progress | None = None,
 ) -> list[Run]:
     """Simulate every data set into a folder of `out` and run every program on it, several at a time, each for at most
     `time_limit` seconds; and those in `of_dataset` on the one of that name. What was done before is not done again.
+
+    Programs run wherever `workers` are, and end when this function does.
     """
     if seed < 0:
         raise InputError(f"seed is {seed}; give a whole number from 0")
@@ -179,38 +183,72 @@ def run_programs(
     make_folder(out)
     with only_one_at_a_time(out):
         for dataset in datasets:
-            _simulate(out / dataset.name, dataset, seed + _seed_of(dataset.name), progress)
+            _simulate(out / dataset.name, dataset, seed + _seed_of(dataset.name), progress, workers or Workers())
         todo = [(out / dataset.name, one) for dataset in datasets for one in everywhere[dataset.name]]
         for folder, _ in todo:
             make_folder(folder / "results")
             make_folder(folder / "runs")
-        return _run_all(todo, _Runner(time_limit), thread_count(threads), progress)
+        with _lease(out) as lease:
+            tasks = [(folder.absolute(), one, time_limit, lease) for folder, one in todo]
+            outcomes = (workers or Workers()).run(
+                run_program,
+                tasks,
+                what="localizing",
+                progress=progress,
+                stop=lambda: lease.unlink(missing_ok=True),
+            )
+    return [
+        Run(folder.name, one.name, 0.0, outcome.reason) if isinstance(outcome, Failed) else outcome
+        for (folder, one), outcome in zip(todo, outcomes, strict=True)
+    ]
 
 
-def _simulate(folder: Path, dataset: Dataset, seed: int, progress: Progress | None) -> None:
+@contextlib.contextmanager
+def _lease(folder: Path) -> Iterator[Path]:
+    """A file that is touched every few seconds while the block runs; programs end without it, wherever they are."""
+    handle, name = tempfile.mkstemp(prefix=".lease-", dir=folder.absolute())
+    os.close(handle)
+    lease, over = Path(name), threading.Event()
+
+    def renew() -> None:
+        while not over.wait(_RENEWED_S):
+            with contextlib.suppress(OSError):
+                lease.touch()
+
+    renewing = threading.Thread(target=renew, daemon=True)
+    renewing.start()
+    try:
+        yield lease
+    finally:
+        over.set()
+        renewing.join()
+        lease.unlink(missing_ok=True)
+
+
+class _Lease:
+    """Whether the command that wants a result is still there. Clocks of machines differ, so only changes count."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._seen, self._since = path, -1, time.monotonic()
+
+    def holds(self) -> bool:
+        """False once the file is gone, or was not touched for a while."""
+        try:
+            seen = self._path.stat().st_mtime_ns
+        except OSError:
+            return False
+        if seen != self._seen:
+            self._seen, self._since = seen, time.monotonic()
+        return time.monotonic() - self._since < _EXPIRES_S
+
+
+def _simulate(folder: Path, dataset: Dataset, seed: int, progress: Progress | None, workers: Workers) -> None:
     if is_simulated(folder, dataset, seed):
         return
-    simulate_folder(folder, dataset, seed, progress)
+    simulate_folder(folder, dataset, seed, progress, workers.of_kind("processes"))
     for record in folder.glob("runs/*.json"):  # their results belong to the previous images
         (folder / "results" / f"{record.stem}.csv").unlink(missing_ok=True)
         record.unlink()
-
-
-def _run_all(
-    todo: Sequence[tuple[Path, Program]], runner: _Runner, workers: int, progress: Progress | None
-) -> list[Run]:
-    runs: list[Run] = []
-    with ThreadPoolExecutor(workers) as pool:
-        try:
-            for done in pool.map(lambda work: runner.run(work[0], work[1]), todo):
-                runs.append(done)
-                if progress is not None:
-                    progress("localizing", len(runs), len(todo))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            runner.stop()
-            raise
-    return runs
 
 
 def _seed_of(name: str) -> int:
@@ -218,85 +256,98 @@ def _seed_of(name: str) -> int:
     return PAPER.index(name) if name in PAPER else len(PAPER) + zlib.crc32(name.encode()) % 1_000_000
 
 
-class _Runner:
-    """Runs programs, each in a session of its own, so that it can be stopped with all its children."""
+def run_program(folder: Path, program: Program, time_limit: float, lease: Path) -> Run:
+    """One program on one data set; its result appears whole, with a record of how it was made."""
+    result, record = folder / "results" / f"{program.name}.csv", folder / "runs" / f"{program.name}.json"
+    own = program.command[0] in (OURS[0], sys.executable)  # its path may differ next time
+    made_by: dict[str, Any] = {
+        "command": list(program.command[1 if own else 0 :]),
+        "files": _files_of(program.command[1:]),
+        "version": __version__,
+    }
+    if program.output is not None or program.read is not None:
+        made_by |= {"output": program.output, "read": None if program.read is None else dict(program.read)}
+    before = read_json(record)
+    seconds = before.get("seconds")
+    if result.is_file() and before.items() >= made_by.items() and isinstance(seconds, float):
+        return Run(folder.name, program.name, seconds, None)
+    unfinished, own_folder = folder / "runs" / f"{program.name}.csv", folder / "runs" / f"{program.name}.work"
+    places = {"{stack}": folder / STACK, "{data}": folder, "{out}": unfinished, "{folder}": own_folder}
+    resolved = {name: str(place.resolve()) for name, place in places.items()} | {"{python}": sys.executable}
+    command = [_filled(part, resolved) for part in program.command]
+    for left in (unfinished, own_folder):  # by an earlier run
+        _remove(left)
+    if program.output is not None:
+        make_folder(own_folder)
+    written = unfinished if program.output is None else Path(_filled(program.output, resolved))
+    start = time.monotonic()
+    reason = _failure(command, written, time_limit, _Lease(lease))
+    seconds = round(time.monotonic() - start, 3)
+    _remove(result)
+    if reason is None:
+        reason = _taken(written, program.read, result)
+    if reason is None:
+        write_text(json_text(made_by | {"seconds": seconds}), record)
+    for left in (unfinished, own_folder):
+        _remove(left)
+    return Run(folder.name, program.name, seconds, reason)
 
-    def __init__(self, time_limit: float) -> None:
-        self._time_limit = time_limit
-        self._running: set[subprocess.Popen[bytes]] = set()
-        self._stopped = False
 
-    def stop(self) -> None:
-        """End everything that runs now, and whatever is just being started."""
-        self._stopped = True
-        for process in tuple(self._running):
-            _end(process)
-
-    def run(self, folder: Path, program: Program) -> Run:
-        """One program on one data set; its result appears whole, with a record of how it was made."""
-        result, record = folder / "results" / f"{program.name}.csv", folder / "runs" / f"{program.name}.json"
-        own = program.command[0] == sys.executable  # its path may differ next time
-        made_by: dict[str, Any] = {
-            "command": list(program.command[1 if own else 0 :]),
-            "files": _files_of(program.command[1:]),
-            "version": __version__,
-        }
-        if program.output is not None or program.read is not None:
-            made_by |= {"output": program.output, "read": None if program.read is None else dict(program.read)}
-        before = read_json(record)
-        seconds = before.get("seconds")
-        if result.is_file() and before.items() >= made_by.items() and isinstance(seconds, float):
-            return Run(folder.name, program.name, seconds, None)
-        unfinished, own_folder = folder / "runs" / f"{program.name}.csv", folder / "runs" / f"{program.name}.work"
-        places = {"{stack}": folder / STACK, "{data}": folder, "{out}": unfinished, "{folder}": own_folder}
-        resolved = {name: str(place.resolve()) for name, place in places.items()}
-        command = [_filled(part, resolved) for part in program.command]
-        for left in (unfinished, own_folder):  # by an earlier run
-            _remove(left)
-        if program.output is not None:
-            make_folder(own_folder)
-        written = unfinished if program.output is None else Path(_filled(program.output, resolved))
-        start = time.monotonic()
-        reason = self._failure(command, written)
-        seconds = round(time.monotonic() - start, 3)
-        _remove(result)
-        if reason is None:
-            reason = _taken(written, program.read, result)
-        if reason is None:
-            write_text(json_text(made_by | {"seconds": seconds}), record)
-        for left in (unfinished, own_folder):
-            _remove(left)
-        return Run(folder.name, program.name, seconds, reason)
-
-    def _failure(self, command: list[str], result: Path) -> str | None:
-        """Run a command; return why it gave no result, or None."""
-        one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+def _failure(command: list[str], result: Path, time_limit: float, lease: _Lease) -> str | None:
+    """Run a command, which ends with all that it started; return why it gave no result, or None."""
+    one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+    with tempfile.TemporaryFile() as complaints:
         try:
             process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
+                stderr=complaints,
                 env=os.environ | one_thread,
                 start_new_session=True,
             )
         except OSError as error:
             return f"could not be started, {error.strerror or error}"
-        self._running.add(process)
-        if self._stopped:  # while it was being started, so nobody else will end it
-            _end(process)
         try:
-            _, complaints = process.communicate(timeout=self._time_limit)
-        except subprocess.TimeoutExpired:
-            return f"stopped after {self._time_limit:g} s"
+            _limit_memory(process.pid)
+            reason = _stopped(process, time.monotonic() + time_limit, lease)
         finally:
             _end(process)
-            self._running.discard(process)
+        if reason is not None:
+            return f"stopped after {time_limit:g} s" if reason == "late" else reason
         if process.returncode != 0:
-            lines = complaints.decode(errors="replace").strip().splitlines()
+            complaints.seek(0)
+            lines = complaints.read().decode(errors="replace").strip().splitlines()
             last = f": {lines[-1].removeprefix('flatmetric: ')[:_LONGEST_REASON]}" if lines else ""
             return f"ended with code {process.returncode}{last}"
-        return None if result.is_file() else "ended without writing its result"
+    return None if result.is_file() else "ended without writing its result"
+
+
+def _stopped(process: subprocess.Popen[bytes], end: float, lease: _Lease) -> str | None:
+    """Wait for a process; return why it must be stopped, or None once it has ended."""
+    while True:
+        try:
+            process.wait(timeout=min(_LOOK_S, max(0.0, end - time.monotonic())))
+            return None
+        except subprocess.TimeoutExpired:
+            if time.monotonic() >= end:
+                return "late"
+            if not lease.holds():
+                return "stopped, since nobody waits for it any more"
+
+
+def _limit_memory(process: int) -> None:
+    """Give a program the memory limit of the Dask worker that runs it, if any: else it would take what others need."""
+    if "distributed.worker" not in sys.modules:
+        return
+    import resource
+
+    from distributed import get_worker
+
+    with contextlib.suppress(ValueError, OSError, AttributeError):  # no worker, or the program has already ended
+        limit = get_worker().memory_manager.memory_limit
+        if limit:
+            resource.prlimit(process, resource.RLIMIT_DATA, (limit, limit))
 
 
 def _taken(written: Path, read: Mapping[str, Any] | None, result: Path) -> str | None:

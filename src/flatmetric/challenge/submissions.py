@@ -68,6 +68,10 @@ class Submission:
     truth: Path
     result: Path
 
+    def absolute(self) -> Submission:
+        """The same, as it is found from any folder."""
+        return dataclasses.replace(self, truth=self.truth.absolute(), result=self.result.absolute())
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -77,16 +81,16 @@ class Found:
     ignored: dict[str, str]
 
 
-def find_submissions(folder: Path) -> Found:
+def find_submissions(folder: Path, out: Path | None = None) -> Found:
     """The results of every data set in a folder: DATASET/truth.* (or activations.csv) and DATASET/results/PROGRAM.*,
-    or DATASET/ with files named as in the challenge.
+    or DATASET/ with files named as in the challenge. `out`, where the ranks go, is no data set.
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: is not a folder; give one with DATASET/truth.* and DATASET/results/PROGRAM.*")
     submissions: list[Submission] = []
     ignored: dict[str, str] = {}
     for place in sorted(path for path in folder.iterdir() if path.is_dir()):
-        if place.name.startswith("."):
+        if place.name.startswith(".") or place == out:
             continue
         truths = [p for p in (*sorted(place.glob("truth.*")), *sorted(place.glob("activations.csv"))) if _is_table(p)]
         results = [*sorted((place / "results").glob("*")), *sorted(place.glob(f"*{_PARTS}*"))]

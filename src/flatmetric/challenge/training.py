@@ -11,6 +11,7 @@ from pathlib import Path
 
 from flatmetric._files import make_folder
 from flatmetric._progress import Progress
+from flatmetric._work import Workers
 from flatmetric.challenge.runner import LOCALIZE, OURS, Program, Run, run_programs
 from flatmetric.localizers.registry import METHODS
 from flatmetric.simulation.datasets import Dataset
@@ -75,7 +76,7 @@ def train(
     lam: float,
     seed: int = 0,
     time_limit: float = 3600.0,
-    threads: int | None = None,
+    workers: Workers | None = None,
     progress: Progress | None = None,
 ) -> tuple[list[Trained], list[Run]]:
     """Tune methods for every data set, in a folder of `out`; those that fail are runs with a reason."""
@@ -89,7 +90,7 @@ def train(
         [_tuner(method, budget, lam) for method in methods],
         seed=seed + _OTHER_SEED,
         time_limit=time_limit,
-        threads=threads,
+        workers=workers,
         progress=progress,
     )
     reasons = {(run.dataset, run.program): run.reason for run in runs}

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 from flatmetric._files import make_folder, write_text
-from flatmetric.api.options import REQUIRED, Checked, Option, Scoring, Threads
+from flatmetric._work import Workers
+from flatmetric.api.options import REQUIRED, Checked, Jobs, Option, Scoring
 from flatmetric.cli.options import command
 from flatmetric.cli.output import check_outputs, this_command
 from flatmetric.cli.progress import progress_bar
 from flatmetric.cli.text import aligned, as_flags
+from flatmetric.cli.work import Cluster, cluster
 from flatmetric.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,7 +36,7 @@ challenge = click.Group(
 )
 
 
-class ChallengeFlags(Scoring, Checked, Threads, total=False):
+class ChallengeFlags(Scoring, Checked, Jobs, Cluster, total=False):
     """The options of `challenge run`."""
 
     out: Annotated[Path, Option("Folder for everything.", REQUIRED, metavar="DIR")]
@@ -103,6 +106,16 @@ def run(options: ChallengeFlags) -> None:
     It simulates the data sets, runs all programs, scores and ranks them, and draws the paper's Figures 1c and 4. The
     localizers of the package take part with their defaults and tuned on training sets that are not scored.
     """
+    make_folder(options["out"])
+    folders = [options["out"], *([] if options["existing"] is None else [options["existing"]])]
+    with cluster(options["scheduler"], folders) as executor:
+        _challenge(options, executor)
+
+
+challenge.add_command(run)
+
+
+def _challenge(options: ChallengeFlags, executor: Executor | None) -> None:
     from flatmetric.api.leaderboard import board_options
     from flatmetric.challenge.leaderboard import write_leaderboard
     from flatmetric.challenge.runner import runs_csv
@@ -114,8 +127,7 @@ def run(options: ChallengeFlags) -> None:
     from flatmetric.simulation.datasets import pupil_of
 
     pupil = pupil_of(options["modality"] or "2D")
-    make_folder(options["out"])
-    settings = board_options({**options, **_rules(options, pupil), "seed": 0})
+    settings = board_options({**options, **_rules(options, pupil), "seed": 0}, executor)
     figures = [f"{stem}.{suffix}" for stem in FIGURES for suffix in ("png", "pdf")]
     check_outputs([options["out"] / name for name in (*figures, _PAGE, AGREEMENT, _RUNS)], [])
     runs: list[Run] = []
@@ -129,7 +141,8 @@ def run(options: ChallengeFlags) -> None:
             )
         found = find_submissions(options["existing"])
     else:
-        runs, trained = _run(options, {_BOARD, _PAGE, PROGRAMS, DATASETS, AGREEMENT, _RUNS, TRAINING, *figures})
+        outputs = {_BOARD, _PAGE, PROGRAMS, DATASETS, AGREEMENT, _RUNS, TRAINING, *figures}
+        runs, trained = _run(options, outputs, executor)
         ours = {(r.dataset, r.program) for r in runs if r.reason is None}
         found = Found((), {})
         if ours:
@@ -162,9 +175,6 @@ def run(options: ChallengeFlags) -> None:
     print(f"written: {', '.join(str(options['out'] / name) for name in written)}")
 
 
-challenge.add_command(run)
-
-
 def _rules(options: ChallengeFlags, pupil: Pupil) -> dict[str, Any]:
     """The dimension, and where spots move sideways with depth, the table of that: as given, or by the modality."""
     from flatmetric.simulation.pupil import wobble_csv
@@ -176,7 +186,7 @@ def _rules(options: ChallengeFlags, pupil: Pupil) -> dict[str, Any]:
     return rules
 
 
-def _run(options: ChallengeFlags, taken: set[str]) -> tuple[list[Run], list[Trained]]:
+def _run(options: ChallengeFlags, taken: set[str], executor: Executor | None) -> tuple[list[Run], list[Trained]]:
     from flatmetric.challenge.recipes import read_recipes
     from flatmetric.challenge.runner import (
         Program,
@@ -201,7 +211,8 @@ def _run(options: ChallengeFlags, taken: set[str]) -> tuple[list[Run], list[Trai
         print(f"not installed, so not taking part: {', '.join(absent)}", file=sys.stderr)
     trained: list[Trained] = []
     failed: list[Run] = []
-    common: dict[str, Any] = {name: options[name] for name in ("seed", "time_limit", "threads")}
+    workers = Workers(options["jobs"], executor)
+    common: dict[str, Any] = {"seed": options["seed"], "time_limit": options["time_limit"], "workers": workers}
     with progress_bar() as progress:
         if options["tune"]:
             trained, failed = train(

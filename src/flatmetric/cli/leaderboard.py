@@ -17,11 +17,12 @@ from flatmetric.cli.options import Argument, Reports, command
 from flatmetric.cli.output import check_outputs, this_command
 from flatmetric.cli.progress import progress_bar
 from flatmetric.cli.text import as_flags
+from flatmetric.cli.work import Cluster, cluster
 
 GO_ON = "run the same command again to go on from here"
 
 
-class BoardFlags(LeaderboardArguments, Reports, total=False):
+class BoardFlags(LeaderboardArguments, Reports, Cluster, total=False):
     """The options of `leaderboard`."""
 
 
@@ -35,6 +36,7 @@ def leaderboard(
     flatmetric leaderboard challenge
     flatmetric leaderboard challenge --protocol challenge2016 --report page.html --latex ranks.tex
     flatmetric leaderboard challenge --report pages
+    flatmetric leaderboard challenge --jobs 2
 
     Earlier scores are reused; a bad file becomes a row with its reason. Reading options of single files go into
     FOLDER/submissions.toml: ["MT1/results/mine.csv"] and below it unit = "px".
@@ -45,8 +47,9 @@ def leaderboard(
     latex = None if options["latex"] is None else Path(options["latex"])
     check_outputs([_page(options["report"]), latex], [*inputs, *(target / name for name in FILES)])
     try:
-        with progress_bar() as progress:
-            board = rank_folder(folder, progress=progress, **only(options, LeaderboardArguments))
+        with cluster(options["scheduler"], [folder]) as executor, progress_bar() as progress:
+            given = only(options, LeaderboardArguments)
+            board = rank_folder(folder, progress=progress, executor=executor, **given)
     except KeyboardInterrupt as stopped:
         raise KeyboardInterrupt(GO_ON) from stopped
     if options["report"] is not None:

@@ -6,26 +6,33 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
+from flatmetric._arrays import IntArray
 from flatmetric._progress import Progress
+from flatmetric._work import Failed, Workers
 from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations, Provenance
 from flatmetric.localizers import baseline, daostorm, photutils, picasso, skimage, trackpy
 from flatmetric.localizers.base import Localizer, Setting, Settings, usual
 from flatmetric.localizers.shapes import KnownShape
 from flatmetric.simulation.folder import simulated_camera, simulated_optics
-from flatmetric.simulation.optics import Gaussian, Measured, channels_of, psf_of
+from flatmetric.simulation.optics import Gaussian, Measured, Optics, channels_of, psf_of
 from flatmetric.simulation.pupil import Pupil
 from flatmetric.stacks import Stack
 
 _PIXELS_AT_ONCE = 1_000_000  # read and searched together: it bounds the memory
+_BLOCKS_IN_RANGE = 4
 _EXTRA = "pip install '.[localizers]' in a clone of flatmetric"
 _PROGRAMS = "make programs in a clone of flatmetric"
+
+
+Columns = tuple[np.ndarray, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +148,11 @@ def shape_of(stack: Stack, pixel_size: float) -> KnownShape | None:
 
     Spots are taken where they are seen: what moves them sideways with depth is left in, as for any other program.
     """
-    optics = simulated_optics(stack.path)
+    return _shape(simulated_optics(stack.path), pixel_size)
+
+
+@lru_cache(maxsize=2)  # the same shape for all ranges of a stack, so that what is made from it is made once
+def _shape(optics: Optics | None, pixel_size: float) -> KnownShape | None:
     if optics is None or isinstance(optics, Gaussian):
         return None
     if isinstance(optics, Pupil):
@@ -155,6 +166,27 @@ def shape_from_beads(beads: Path, step: float, pixel_size: float) -> KnownShape:
     return KnownShape([psf_of(Measured(str(beads), step), pixel_size)], round_spot=False)
 
 
+def _block(stack: Stack) -> int:
+    """How many frames of a stack are searched together."""
+    return max(1, _PIXELS_AT_ONCE // (stack.height * stack.width))
+
+
+def localize_range(
+    stack: Stack, chosen: Participant, camera: StackCamera, shape: KnownShape | None, frames: IntArray
+) -> Columns:
+    """Run a participant on some frames of a stack: frame, x, y (pixels), photons and, if it finds them, z (nm)."""
+    method = METHODS[chosen.method]
+    more: dict[str, KnownShape | None] = {}
+    if method.shape is not None:
+        more = {"shape": shape_of(stack, camera.pixel_size) if shape is None else shape}
+    columns = []
+    for numbers, counts in stack.blocks(_block(stack), frames):
+        light = (counts.astype(np.float64) - camera.offset) * camera.photons_per_count
+        spots = method.run(light, chosen.settings, **more)
+        columns.append((numbers[spots.image], spots.x, spots.y, spots.photons, *([] if spots.z is None else [spots.z])))
+    return tuple(np.concatenate(column) for column in zip(*columns, strict=True))
+
+
 def localize_stack(
     stack: Stack,
     chosen: Participant,
@@ -162,10 +194,12 @@ def localize_stack(
     progress: Progress | None = None,
     shape: KnownShape | None = None,
     frames: Sequence[int] | None = None,
+    workers: Workers | None = None,
 ) -> Localizations:
     """Run a participant on a stack: rows in nm from the outer corner of the first pixel, frames from 1.
 
-    `shape` is how spots look; by default as simulated. Only some `frames` are read where they are given.
+    `shape` is how spots look; by default as simulated. Only some `frames` are read where they are given. A long stack
+    is cut into ranges of frames, which all `workers` share, with the same answer.
 
     Examples
     --------
@@ -177,23 +211,29 @@ def localize_stack(
     0
     """
     method = METHODS[chosen.method]
-    shape = shape_of(stack, camera.pixel_size) if shape is None else shape
-    channels = 1 if shape is None else shape.channels
+    known = shape_of(stack, camera.pixel_size) if shape is None else shape
+    channels = 1 if known is None else known.channels
     if stack.width % channels:
         raise InputError(f"{stack.path}: is {stack.width} pixels wide; give {channels} channels of equal width")
     if channels > 1 and method.shape is None:
         told = ", ".join(name for name, one in METHODS.items() if one.shape == "known")
         raise InputError(f"{stack.path}: has {channels} channels side by side; {chosen.method} reads one, {told} all")
-    more = {} if method.shape is None else {"shape": shape}
-    columns: list[tuple[np.ndarray, ...]] = []
-    done = 0
-    for numbers, counts in stack.blocks(max(1, _PIXELS_AT_ONCE // (stack.height * stack.width)), frames):
-        light = (counts.astype(np.float64) - camera.offset) * camera.photons_per_count
-        spots = method.run(light, chosen.settings, **more)
-        columns.append((numbers[spots.image], spots.x, spots.y, spots.photons, *([] if spots.z is None else [spots.z])))
-        done += len(counts)
-        if progress is not None:
-            progress(f"{chosen.method} on {stack.path.name}", done, stack.frames if frames is None else len(frames))
+    wanted = np.arange(1, stack.frames + 1) if frames is None else np.asarray(frames, dtype=np.int64)
+    step = _BLOCKS_IN_RANGE * _block(stack)
+    ranges = [wanted[first : first + step] for first in range(0, len(wanted), step)]
+    workers = workers or Workers(1)
+    placed = dataclasses.replace(stack, path=stack.path.absolute()) if workers.elsewhere else stack
+    found: list[Columns | Failed] = workers.run(
+        localize_range,
+        [(placed, chosen, camera, shape, some) for some in ranges],
+        what=f"{chosen.method} on {stack.path.name}",
+        progress=progress,
+    )
+    columns = []
+    for some, part in zip(ranges, found, strict=True):
+        if isinstance(part, Failed):
+            raise InputError(f"{stack.path}: frames {some[0]} to {some[-1]}: {part.reason}")
+        columns.append(part)
     frame, x, y, photons, *depth = (np.concatenate(column) for column in zip(*columns, strict=True))
     return Localizations(
         frame=frame,

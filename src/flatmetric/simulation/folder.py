@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from flatmetric._files import check_writable, json_text, make_folder, read_json, write_text
 from flatmetric._progress import Progress
+from flatmetric._work import Failed, Workers
 from flatmetric.errors import InputError
 from flatmetric.formats.write import write
+from flatmetric.localizations import Localizations
 from flatmetric.simulation.camera import Camera
 from flatmetric.simulation.datasets import Dataset, optics_from
 from flatmetric.simulation.movie import images, molecules
@@ -20,6 +28,7 @@ from flatmetric.stacks import Image, write_stack
 from flatmetric.version import __version__
 
 Part = TypeVar("Part")
+_RANGE = 1000  # frames that are drawn together
 
 STACK = "stack.ome.tif"
 TRUTH = "activations.csv"
@@ -34,8 +43,12 @@ def parameters(dataset: Dataset, seed: int) -> dict[str, Any]:
     return {"version": __version__, "seed": seed, "dataset": content}
 
 
-def simulate_folder(folder: Path, dataset: Dataset, seed: int, progress: Progress | None = None) -> int:
+def simulate_folder(
+    folder: Path, dataset: Dataset, seed: int, progress: Progress | None = None, workers: Workers | None = None
+) -> int:
     """Write the stack, the truth and, last, the parameters; return the number of true rows.
+
+    A long stack is made by all `workers`, range by range, with the same bytes.
 
     Examples
     --------
@@ -58,14 +71,15 @@ def simulate_folder(folder: Path, dataset: Dataset, seed: int, progress: Progres
         psf_of(dataset.optics, dataset.pixel_size)  # before anything is written: a bead stack may be missing
     # Marked as unfinished until all is written: until then the files may come from two simulations.
     write_text(json_text(parameters(dataset, seed) | {"unfinished": True}), folder / PARAMETERS)
-    write_stack(
-        folder / STACK,
-        _reported(images(truth, dataset, seed), dataset, progress),
-        frames=dataset.frames,
-        pixels=dataset.pixels,
-        pixel_size=dataset.pixel_size,
-        channels=channels_of(dataset.optics),
-    )
+    with _drawn(folder, truth, dataset, seed, progress, workers or Workers(1)) as frames:
+        write_stack(
+            folder / STACK,
+            frames,
+            frames=dataset.frames,
+            pixels=dataset.pixels,
+            pixel_size=dataset.pixel_size,
+            channels=channels_of(dataset.optics),
+        )
     write(truth, folder / TRUTH, "challenge-truth")
     write_text(json_text(parameters(dataset, seed) | {"true_rows": len(truth)}), folder / PARAMETERS)
     return len(truth)
@@ -97,6 +111,33 @@ def _simulated(stack: Path, part: Callable[[Any, str], Part]) -> Part | None:
         return part(content["dataset"], str(path))
     except (ValueError, KeyError, TypeError):
         return None
+
+
+@contextmanager
+def _drawn(
+    folder: Path, truth: Localizations, dataset: Dataset, seed: int, progress: Progress | None, workers: Workers
+) -> Iterator[Iterator[Image]]:
+    """All images in order; where workers share them, their ranges lie in a folder of their own until the block ends."""
+    ranges = [range(first, min(first + _RANGE, dataset.frames)) for first in range(0, dataset.frames, _RANGE)]
+    if len(ranges) == 1 or (workers.jobs == 1 and not workers.elsewhere):
+        yield _reported(images(truth, dataset, seed), dataset, progress)
+        return
+    with tempfile.TemporaryDirectory(prefix=".ranges-", dir=folder) as place:
+        paths = [Path(place).absolute() / f"{frames.start}.npy" for frames in ranges]
+        tasks = [(dataset, seed, frames, path) for frames, path in zip(ranges, paths, strict=True)]
+        outcomes = workers.run(_draw_range, tasks, what=f"simulating {dataset.name}", progress=progress)
+        for frames, outcome in zip(ranges, outcomes, strict=True):
+            if isinstance(outcome, Failed):
+                raise InputError(f"{folder}: frames {frames.start + 1} to {frames.stop}: {outcome.reason}")
+        yield itertools.chain.from_iterable(map(np.load, paths))
+
+
+def _draw_range(dataset: Dataset, seed: int, frames: range, path: Path) -> None:
+    """Draw some frames (from 0) of a data set, and write them as one array."""
+    np.save(path, np.stack(list(images(_molecules(dataset, seed), dataset, seed, frames))))
+
+
+_molecules = lru_cache(maxsize=1)(molecules)
 
 
 def _reported(images: Iterable[Image], dataset: Dataset, progress: Progress | None) -> Iterator[Image]:

@@ -82,8 +82,12 @@ def _illumination(places: FloatArray, dataset: Dataset) -> FloatArray:
     return np.asarray(np.exp(-((off_centre**2 / (2 * dataset.beam**2)) ** _BEAM_FLATNESS)))
 
 
-def images(truth: Localizations, dataset: Dataset, seed: int) -> Iterator[npt.NDArray[np.uint16]]:
+def images(
+    truth: Localizations, dataset: Dataset, seed: int, frames: range | None = None
+) -> Iterator[npt.NDArray[np.uint16]]:
     """The frames in order, each (pixels, pixels) with rows along y, in counts of the camera; channels side by side.
+
+    Some of them, if `frames` says which, from 0: these are the same as among all.
 
     Examples
     --------
@@ -98,7 +102,7 @@ def images(truth: Localizations, dataset: Dataset, seed: int) -> Iterator[npt.ND
     photons = truth.photons[order]
     channels = channels_of(dataset.optics)
     starts = np.searchsorted(truth.frame[order], np.arange(1, dataset.frames + 2))
-    for frame in range(dataset.frames):
+    for frame in range(dataset.frames) if frames is None else frames:
         rows = slice(starts[frame], starts[frame + 1])
         expected = dataset.background / channels + spots(
             xyz[rows], photons[rows], dataset.optics, pixels=dataset.pixels, pixel_size=dataset.pixel_size
