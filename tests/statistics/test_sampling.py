@@ -17,7 +17,7 @@ def cells(rng: np.random.Generator, molecules: int = 400, stretches: int = 100) 
 
 def error(world: Cells, contributions: np.ndarray) -> float:
     found = MoleculeVariation(world, contributions[:, None], np.zeros((world.stretches, 1)))
-    return float(found.spread(np.ones((1, 1)))[0][0])
+    return float(found.each()[0][0])
 
 
 def test_molecules_alone_vary_by_the_sum_of_their_squares() -> None:

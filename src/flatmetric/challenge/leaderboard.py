@@ -88,11 +88,13 @@ class Leaderboard(Shown):
     def suspect(self) -> dict[tuple[str, str], list[str]]:
         """What looks wrong with results, by data set and program; only those with which something does."""
         lam, said = self.settings["lam"], {}
+        alike: dict[tuple[str, int], list[Entry]] = {}
+        for entry in self.entries:
+            alike.setdefault((entry.dataset, entry.rows), []).append(entry)
         for entry in self.entries:
             value = entry.metrics["flat_metric"]
-            copies = [
-                e.program for e in self.entries if e is not entry and e.dataset == entry.dataset and _copied(e, entry)
-            ]
+            others = alike[entry.dataset, entry.rows]
+            copies = [other.program for other in others if other is not entry and _copied(other, entry)]
             remarks = [*entry.findings, *(f"a copy of {other}" for other in copies)]
             if value is not None and value > lam * (1 + 1e-9):
                 remarks.append(f"worse than an empty file, which has {lam:g} nm")
@@ -169,7 +171,8 @@ class Leaderboard(Shown):
         for title, standings in board.datasets.items():
             marks = {program: "; ".join(texts) for (dataset, program), texts in suspect.items() if dataset == title}
             lines += _ranks_in_markdown(title, standings, board.level, marks)
-        lines += ["Programs that share a letter can't be told apart.", ""] if self.entries else []
+        if any(standing.letters for places in board.datasets.values() for standing in places):
+            lines += ["Programs that share a letter can't be told apart.", ""]
         for title, left_out in (("Not scored", _listed(self.failures)), ("Ignored", list(self.ignored.items()))):
             if left_out:
                 lines += [f"## {title}", "", *(f"- {name}: {reason}" for name, reason in left_out), ""]
@@ -329,9 +332,10 @@ def write_leaderboard(
     entries = tuple(outcome for outcome in outcomes if isinstance(outcome, Entry))
     failures = {(s.dataset, s.program): o for s, o in zip(submissions, outcomes, strict=True) if isinstance(o, str)}
     failures |= missing or {}
+    there, programs = {(one.dataset, one.program) for one in submissions}, sorted({one.program for one in submissions})
     for dataset in dict.fromkeys(one.dataset for one in submissions):
-        for program in sorted({one.program for one in submissions}):
-            if all((one.dataset, one.program) != (dataset, program) for one in submissions):
+        for program in programs:
+            if (dataset, program) not in there:
                 failures.setdefault((dataset, program), "no result was handed in")
     ranking = rank(entries, options.certainty)
     board = Leaderboard(ranking, entries, failures, options.settings, dict(found.ignored), submissions, options)

@@ -185,6 +185,14 @@ def _same_truth(a: Score, b: Score) -> bool:
     return all(np.array_equal(getattr(mine, name), getattr(other, name)) for name in ("frame", "x", "y"))
 
 
+def all_pairs(joint: Joint, certainty: Certainty) -> AllPairs:
+    """Every two of some Flat Metrics, from how these vary together."""
+    rng = np.random.default_rng(certainty.seed)
+    return compare_all(
+        joint.values, joint.variation, joint.added, level=certainty.level, draws=certainty.resamples, rng=rng
+    )
+
+
 def pairs_of(names: Sequence[str], joint: Joint, certainty: Certainty) -> tuple[tuple[Pair, ...], AllPairs]:
     """Every two programs, from their Flat Metrics and how these vary together.
 
@@ -196,11 +204,8 @@ def pairs_of(names: Sequence[str], joint: Joint, certainty: Certainty) -> tuple[
     >>> pair.difference, pair.told, pair.p_smallest
     (-45.0, True, True)
     """
-    rng = np.random.default_rng(certainty.seed)
-    all_ = compare_all(
-        joint.values, joint.variation, joint.added, level=certainty.level, draws=certainty.resamples, rng=rng
-    )
-    corrected = holm(all_.p.tolist())
+    all_ = all_pairs(joint, certainty)
+    corrected = holm(all_.p).tolist()
     pairs = tuple(
         Pair(
             names[all_.first[k]],

@@ -5,21 +5,24 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray
 from flatmetric.metrics.table import LEADERBOARD
-from flatmetric.statistics.comparison import Pair, pairs_of
+from flatmetric.statistics.comparison import Pair, all_pairs, pairs_of
 from flatmetric.statistics.entries import Entry, Joint, vary_together
 from flatmetric.statistics.intervals import Certainty, quantile
 from flatmetric.statistics.sampling import variation_of_blocks
 from flatmetric.statistics.simultaneous import rank_sets
 
-_MANY_ENTRIES = 200
+_MANY_ENTRIES = {"pearson": 100_000, "spearman": 5000, "kendall": 200}
+_MOST_IN_SQUARE = 2000  # entries of which all pairs are looked at together
+_MOST_PAIRED = 200  # programs of a data set: of more, nobody reads pairs and letters
 _FEWEST_REPLICATES = 3
 _FEWEST_METHODS = 5
 _REPLICATE = re.compile(r"-r\d+$")
@@ -31,7 +34,7 @@ class Standing:
 
     The sets of all programs hold together. `flat_metric_interval` is for this structure; None overall, and where there
     are too few frames. `place` is a whole number that programs with equal values share; overall, `rank` is the mean
-    rank. Programs of a data set that share a letter can't be told apart.
+    rank. Programs of a data set that share a letter can't be told apart; with more than 200 there are no letters.
     """
 
     program: str
@@ -79,10 +82,10 @@ class Correlation:
     interval: tuple[float, float] | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Ranking:
     """Ranks in each data set, overall ranks of the programs that ran on all of them, every two programs of each data
-    set, new structures by kind, and correlations of metrics.
+    set that has at most 200 of them, new structures by kind, and correlations of metrics.
     """
 
     datasets: dict[str, tuple[Standing, ...]]
@@ -94,7 +97,11 @@ class Ranking:
 
     def standing(self, dataset: str, program: str) -> Standing:
         """The place of a program in one data set."""
-        return next(standing for standing in self.datasets[dataset] if standing.program == program)
+        return self._standings[dataset, program]
+
+    @cached_property
+    def _standings(self) -> dict[tuple[str, str], Standing]:
+        return {(dataset, s.program): s for dataset, places in self.datasets.items() for s in places}
 
 
 def kind_of(dataset: str) -> str:
@@ -127,12 +134,18 @@ def rank(entries: Sequence[Entry], certainty: Certainty | None = None) -> Rankin
     settings = certainty or Certainty()
     miss = 1 - settings.level / 100
     datasets, overall_sets, told = {}, {}, {}
-    names = sorted({entry.dataset for entry in entries})
+    by_dataset: dict[str, list[Entry]] = {}
+    for entry in entries:
+        by_dataset.setdefault(entry.dataset, []).append(entry)
+    names = sorted(by_dataset)
     for dataset in names:
-        here = [entry for entry in entries if entry.dataset == dataset]
+        here = by_dataset[dataset]
         programs = [entry.program for entry in here]
         joint = vary_together(here, settings)
-        told[dataset], pairs = pairs_of(programs, joint, settings)
+        if len(here) <= _MOST_PAIRED:
+            told[dataset], pairs = pairs_of(programs, joint, settings)
+        else:
+            told[dataset], pairs = (), all_pairs(joint, settings)
         sets = rank_sets(pairs, len(here), miss)
         # Overall, the sets of all data sets must hold together.
         overall_sets[dataset] = dict(zip(programs, rank_sets(pairs, len(here), miss / len(names)), strict=True))
@@ -145,9 +158,9 @@ def rank(entries: Sequence[Entry], certainty: Certainty | None = None) -> Rankin
             )
         ]
         ordered = sorted(standings, key=lambda s: (s.rank, s.program))
-        marks = letters([s.program for s in ordered], told[dataset])
+        marks = letters([s.program for s in ordered], told[dataset]) if len(here) <= _MOST_PAIRED else {}
         datasets[dataset] = tuple(
-            replace(s, letters=marks[s.program], place=place)
+            replace(s, letters=marks.get(s.program, ""), place=place)
             for s, place in zip(ordered, whole_places([s.rank for s in ordered]), strict=True)
         )
     overall = _overall(entries, overall_sets, datasets)
@@ -236,16 +249,22 @@ def _overall(
     sets: Mapping[str, Mapping[str, IntArray]],
     datasets: Mapping[str, Sequence[Standing]],
 ) -> tuple[Standing, ...]:
-    complete = [p for p in sorted({entry.program for entry in entries}) if all(p in sets[d] for d in sets)]
+    own: dict[str, list[Entry]] = {}
+    for entry in entries:
+        own.setdefault(entry.program, []).append(entry)
+    ranks: dict[str, list[float]] = {}
+    for places in datasets.values():
+        for standing in places:
+            ranks.setdefault(standing.program, []).append(standing.rank)
     standings = []
-    for program in complete:
-        own = [entry for entry in entries if entry.program == program]
-        mean = float(np.mean([s.rank for places in datasets.values() for s in places if s.program == program]))
-        low, high = np.mean([sets[d][program] for d in sets], axis=0)
-        standings.append(Standing(program, mean, (float(low), float(high)), pooled(own)))
+    for program in sorted(own):
+        if all(program in there for there in sets.values()):
+            low, high = np.mean([there[program] for there in sets.values()], axis=0)
+            mean = float(np.mean(ranks[program]))
+            standings.append(Standing(program, mean, (float(low), float(high)), pooled(own[program])))
     ordered = sorted(standings, key=lambda s: (s.rank, s.flat_metric, s.program))
-    places = whole_places([s.rank for s in ordered])
-    return tuple(replace(s, place=place) for s, place in zip(ordered, places, strict=True))
+    whole = whole_places([s.rank for s in ordered])
+    return tuple(replace(s, place=place) for s, place in zip(ordered, whole, strict=True))
 
 
 def whole_places(ranks: Sequence[float]) -> list[int]:
@@ -256,7 +275,7 @@ def whole_places(ranks: Sequence[float]) -> list[int]:
     >>> whole_places([1.5, 1.5, 3.0])
     [1, 1, 3]
     """
-    return [1 + sum(other < own for other in ranks) for own in ranks]
+    return [1 + bisect_left(ranks, own) for own in ranks]
 
 
 def letters(programs: Sequence[str], pairs: Sequence[Pair]) -> dict[str, str]:
@@ -318,20 +337,51 @@ def correlations(entries: Sequence[Entry], *, resamples: int = 500, seed: int = 
     >>> correlations([])
     []
     """
-    rng = np.random.default_rng(seed)
-    correlated = []
-    for a, b in itertools.combinations(LEADERBOARD, 2):
-        known = [e for e in entries if e.metrics[a] is not None and e.metrics[b] is not None]
-        values = np.array([(e.metrics[a], e.metrics[b]) for e in known], dtype=np.float64).reshape(-1, 2)
-        if len(values) < 3:
+    rng, metrics = np.random.default_rng(seed), list(LEADERBOARD)
+    table = np.array([[entry.metrics[name] for name in metrics] for entry in entries], dtype=np.float64)
+    known = np.isfinite(table.reshape(-1, len(metrics)))
+    pairs = list(itertools.combinations(range(len(metrics)), 2))
+    together: dict[bytes, list[tuple[int, int]]] = {}  # pairs of metrics that the same entries have
+    for a, b in pairs:
+        together.setdefault((known[:, a] & known[:, b]).tobytes(), []).append((a, b))
+    found: dict[tuple[int, int], list[Correlation]] = {}
+    for here in together.values():
+        rows = np.flatnonzero(known[:, list(here[0])].all(axis=1))
+        if len(rows) < 3:
             continue
+        columns = sorted(set(itertools.chain.from_iterable(here)))
+        values, methods = table[rows][:, columns], [family(entries[row].program) for row in rows.tolist()]
         for kind in ("pearson", "spearman", "kendall"):
-            # Kendall's looks at all pairs of entries: with many entries a tenth of the draws has to do.
-            draws = resamples // 10 if kind == "kendall" and len(values) > _MANY_ENTRIES else resamples
-            methods = [family(entry.program) for entry in known]
-            interval = interval_over_methods(values, methods, partial(coefficient, kind=kind), draws, rng)
-            correlated.append(Correlation(a, b, kind, coefficient(values, kind), interval))
-    return correlated
+            # With many entries a tenth of the draws has to do.
+            draws = resamples // 10 if len(values) > _MANY_ENTRIES[kind] else resamples
+            drawn = [coefficients(values[chosen], kind) for chosen in _drawn_methods(methods, draws, rng)]
+            of_all = coefficients(values, kind)
+            for a, b in here:
+                at = columns.index(a), columns.index(b)
+                value = None if np.isnan(of_all[at]) else float(of_all[at])
+                interval = _middle(np.array([one[at] for one in drawn]))
+                found.setdefault((a, b), []).append(Correlation(metrics[a], metrics[b], kind, value, interval))
+    return [one for pair in pairs for one in found.get(pair, [])]
+
+
+def _drawn_methods(methods: Sequence[str], draws: int, rng: np.random.Generator) -> Iterator[IntArray]:
+    """Rows of methods that are drawn, each with all of its rows; nothing with fewer than five methods."""
+    of_method: dict[str, list[int]] = {}
+    for row, method in enumerate(methods):
+        of_method.setdefault(method, []).append(row)
+    rows = [np.array(of_method[name]) for name in sorted(of_method)]
+    if len(rows) >= _FEWEST_METHODS:
+        for _ in range(draws):
+            yield np.concatenate([rows[k] for k in rng.integers(0, len(rows), len(rows))])
+
+
+def _middle(found: FloatArray) -> tuple[float, float] | None:
+    """The middle 95 % of what draws gave; None where fewer than half of them gave something."""
+    defined = found[np.isfinite(found)]
+    if len(found) == 0 or 2 * len(defined) < len(found):
+        return None
+    low, high = np.percentile(defined, [2.5, 97.5])
+    return float(low), float(high)
 
 
 def interval_over_methods(
@@ -351,16 +401,8 @@ def interval_over_methods(
     >>> interval_over_methods(values, list("abcdef"), lambda v: float(v[:, 0].max()), 200, np.random.default_rng(0))
     (3.0, 5.0)
     """
-    rows = [np.flatnonzero([method == name for method in methods]) for name in sorted(set(methods))]
-    if len(rows) < _FEWEST_METHODS:
-        return None
-    drawn = (np.concatenate([rows[k] for k in rng.integers(0, len(rows), len(rows))]) for _ in range(draws))
-    found = np.array([statistic(values[chosen]) for chosen in drawn], dtype=np.float64)  # None becomes NaN
-    defined = found[np.isfinite(found)]
-    if 2 * len(defined) < draws:
-        return None
-    low, high = np.percentile(defined, [2.5, 97.5])
-    return float(low), float(high)
+    drawn = _drawn_methods(methods, draws, rng)
+    return _middle(np.array([statistic(values[chosen]) for chosen in drawn], dtype=np.float64))  # None becomes NaN
 
 
 def coefficient(values: FloatArray, kind: str) -> float | None:
@@ -371,12 +413,34 @@ def coefficient(values: FloatArray, kind: str) -> float | None:
     >>> coefficient(np.array([[1.0, 1.0], [2.0, 4.0], [3.0, 9.0]]), "spearman")
     1.0
     """
-    x, y = values.T
-    if np.ptp(x) == 0 or np.ptp(y) == 0:
-        return None
-    if kind == "kendall":
-        sign_x, sign_y = np.sign(x[:, None] - x), np.sign(y[:, None] - y)
-        return float((sign_x * sign_y).sum() / math.sqrt((sign_x**2).sum() * (sign_y**2).sum()))
-    if kind == "spearman":
-        x, y = _places(x[None])[0], _places(y[None])[0]
-    return float(np.corrcoef(x, y)[0, 1])
+    value = float(coefficients(values, kind)[0, 1])
+    return None if math.isnan(value) else value
+
+
+def coefficients(values: FloatArray, kind: str) -> FloatArray:
+    """Correlations of every two columns, as `coefficient`; NaN where one is constant.
+
+    Examples
+    --------
+    >>> coefficients(np.array([[1.0, 1.0, 5.0], [2.0, 4.0, 5.0], [3.0, 9.0, 5.0]]), "kendall")[0].tolist()
+    [1.0, 1.0, nan]
+    """
+    constant = np.ptp(values, axis=0) == 0
+    if kind == "kendall" and len(values) > _MOST_IN_SQUARE:
+        from scipy.stats import kendalltau
+
+        count = values.shape[1]
+        found = np.ones((count, count))
+        for a, b in itertools.combinations(np.flatnonzero(~constant), 2):
+            found[a, b] = found[b, a] = kendalltau(values[:, a], values[:, b]).statistic
+    else:
+        if kind == "kendall":
+            apart = np.sign(values[:, None] - values).reshape(-1, values.shape[1])
+        else:
+            apart = _places(values.T).T if kind == "spearman" else values
+            apart = apart - apart.mean(axis=0)
+        products = apart.T @ apart
+        own = np.where(constant, 1.0, np.diag(products))
+        found = np.clip(products / np.sqrt(np.outer(own, own)), -1.0, 1.0)
+    found[constant], found[:, constant] = np.nan, np.nan
+    return np.asarray(found)

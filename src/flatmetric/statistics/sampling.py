@@ -27,6 +27,7 @@ _FEWEST_BLOCKS = 6  # are made where only the autocorrelation tells
 _STAYS = 2  # a stretch is this many times as long as a molecule stays on
 _FEWEST_STRETCHES = 8
 _ROUNDING = 1e-12  # relative: a smaller variance is rounding
+_CANCELLED = 1e-5  # relative: a smaller difference of sums has lost too many digits
 _NUMBERS_AT_ONCE = 5_000_000  # to bound the memory
 _NEAR = 4.0  # times lam: a detection further from every molecule belongs to none
 
@@ -247,6 +248,57 @@ def _owners(score: Score) -> IntArray:
     return owner
 
 
+class Each:
+    """Every estimate by itself."""
+
+    of_two = False
+
+    def values(self, each: FloatArray) -> FloatArray:
+        """The values themselves."""
+        return each
+
+    def powers(self, each: FloatArray, power: int) -> FloatArray:
+        """Sums of powers of (units, k) contributions."""
+        return np.asarray((each**power).sum(axis=0))
+
+
+class Differences:
+    """Differences of estimates, `first` minus `second`; of millions, too: no array has a row for each unit and pair."""
+
+    of_two = True
+
+    def __init__(self, first: IntArray, second: IntArray) -> None:
+        self.first, self.second = first, second
+
+    def values(self, each: FloatArray) -> FloatArray:
+        """Differences of the values."""
+        return np.asarray(each[self.first] - each[self.second])
+
+    def powers(self, each: FloatArray, power: int) -> FloatArray:
+        """Sums of even powers of the differences of (units, k) contributions, by the binomial theorem.
+
+        Examples
+        --------
+        >>> Differences(np.array([0]), np.array([1])).powers(np.array([[1.0, 3.0], [2.0, 1.0]]), 4).tolist()
+        [17.0]
+        """
+        first, second = self.first, self.second
+        own = (each**power).sum(axis=0)
+        alone = own[first] + own[second]
+        found = alone.copy()
+        for k in range(1, power // 2 + 1):
+            mixed = each.T ** (power - k) @ each**k
+            halves = mixed[first, second] if 2 * k == power else mixed[first, second] + mixed[second, first]
+            found += (-1) ** k * math.comb(power, k) * halves
+        # Where little is left of large numbers, it is computed anew.
+        weak = np.flatnonzero(found < _CANCELLED * alone)
+        at_once = max(1, _NUMBERS_AT_ONCE // max(1, len(each)))
+        for start in range(0, len(weak), at_once):
+            some = weak[start : start + at_once]
+            found[some] = ((each[:, first[some]] - each[:, second[some]]) ** power).sum(axis=0)
+        return np.asarray(found)
+
+
 class Variation(ABC):
     """How estimates vary together.
 
@@ -256,21 +308,26 @@ class Variation(ABC):
     units: FloatArray
     covariance: FloatArray
 
-    @abstractmethod
-    def spread(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Standard errors and degrees of freedom of combinations of the estimates, (combinations, k) weights."""
-
     def each(self) -> tuple[FloatArray, FloatArray]:
         """Standard error and degrees of freedom of every estimate."""
-        return self.spread(np.eye(self.units.shape[1]))
+        return self._spread(Each())
 
-    def _effective(self, weights: FloatArray) -> FloatArray:
-        """How many units carry the variance of each combination: few large ones are no better than few units."""
-        found = np.empty(len(weights))
-        for at, own in enumerate(weights):
-            squares = (self.units @ own) ** 2
-            found[at] = squares.sum() ** 2 / max((squares**2).sum(), np.finfo(float).tiny)
-        return found
+    def differences(self, first: IntArray, second: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Standard errors and degrees of freedom of the differences of estimates."""
+        return self._spread(Differences(first, second))
+
+    def _spread(self, of: Each | Differences) -> tuple[FloatArray, FloatArray]:
+        alone = np.diag(self.covariance)
+        if isinstance(of, Differences):
+            alone = alone[of.first] + alone[of.second]
+        return standard_errors(self._variance(of), alone), np.maximum(self._freedom(of), 1.0)
+
+    @abstractmethod
+    def _variance(self, of: Each | Differences) -> FloatArray: ...
+
+    def _freedom(self, of: Each | Differences) -> FloatArray:
+        """How many units carry the variance: few large ones are no better than few units."""
+        return of.powers(self.units, 2) ** 2 / np.maximum(of.powers(self.units, 4), np.finfo(float).tiny)
 
 
 class BlockVariation(Variation):
@@ -278,14 +335,15 @@ class BlockVariation(Variation):
 
     def __init__(self, blocks: FloatArray) -> None:
         self.units = blocks - blocks.mean(axis=0)
-        self.covariance = len(blocks) / (len(blocks) - 1) * self.units.T @ self.units
+        self._correction = len(blocks) / (len(blocks) - 1)
+        self.covariance = self._correction * self.units.T @ self.units
 
-    def spread(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Standard errors and degrees of freedom of combinations of the estimates, (combinations, k) weights."""
-        variance = np.einsum("ik,kl,il->i", weights, self.covariance, weights)
+    def _variance(self, of: Each | Differences) -> FloatArray:
+        return self._correction * of.powers(self.units, 2)
+
+    def _freedom(self, of: Each | Differences) -> FloatArray:
         # Of normal blocks, a third is effective in this sense.
-        freedom = np.minimum(len(self.units) - 1, 3 * self._effective(weights) - 1)
-        return standard_errors(variance, weights, self.covariance), np.maximum(freedom, 1.0)
+        return np.minimum(len(self.units) - 1, 3 * super()._freedom(of) - 1)
 
 
 def variation_of_blocks(blocks: FloatArray) -> BlockVariation | None:
@@ -309,44 +367,34 @@ class MoleculeVariation(Variation):
     """
 
     def __init__(self, cells: Cells, contributions: FloatArray, alone: FloatArray) -> None:
-        self._cells, self._contributions, self._alone = cells, contributions, alone
-        number = len(np.unique(cells.molecule))
+        number, last = len(np.unique(cells.molecule)), int(cells.molecule.max()) + 1
+        self._cells, self._alone = cells, alone
         self._correction = number / max(1, number - 1)
-        self.units = grouped(cells.molecule, contributions, int(cells.molecule.max()) + 1)
+        self.units = grouped(cells.molecule, contributions, last)
         self.covariance = self._correction * self.units.T @ self.units + alone.T @ alone
-
-    def spread(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Standard errors and degrees of freedom of combinations of the estimates, (combinations, k) weights."""
-        at_once = max(1, _NUMBERS_AT_ONCE // max(1, len(self._contributions)))
-        parts = [self._variances(weights[at : at + at_once]) for at in range(0, len(weights), at_once)]
-        variance = np.concatenate(parts) if parts else np.zeros(0)
-        return standard_errors(variance, weights, self.covariance), np.maximum(self._effective(weights), 1.0)
-
-    def _variances(self, weights: FloatArray) -> FloatArray:
-        cells, contributions, alone = self._cells, self._contributions @ weights.T, self._alone @ weights.T
         n = np.bincount(cells.stretch, cells.truths, minlength=cells.stretches)
         crowd = n - n.mean()
-        spread = max(float(crowd @ crowd), np.finfo(float).tiny)
+        self._crowd_spread = max(float(crowd @ crowd), np.finfo(float).tiny)
         together = grouped(cells.stretch, contributions, cells.stretches) + alone
-        slope = crowd @ together / spread
-        rest = together - crowd[:, None] * slope
+        self._slope = crowd @ together / self._crowd_spread
+        self._rest = together - crowd[:, None] * self._slope
         share = cells.truths * (crowd / np.maximum(n, 1))[cells.stretch]
-        own_cells = contributions - share[:, None] * slope
-        own = grouped(cells.molecule, own_cells, int(cells.molecule.max()) + 1)
-        lives = np.bincount(cells.molecule, cells.truths)
-        squares = (rest**2).sum(axis=0)
+        self._own_cells = contributions - share[:, None] * self._slope
+        self._own = grouped(cells.molecule, self._own_cells, last)
+        self._lives = float((np.bincount(cells.molecule, cells.truths) ** 2).sum())
+
+    def _variance(self, of: Each | Differences) -> FloatArray:
+        stretches = self._cells.stretches
+        slope, squares, alone = of.values(self._slope), of.powers(self._rest, 2), of.powers(self._alone, 2)
         # A score depends on the crowd; what two programs differ by seldom does: there the usual error of a regression
         # is taken off.
-        difference = (weights != 0).sum(axis=1) > 1
-        by_chance = difference * squares / max(1, cells.stretches - 2) / spread
-        crowded = (lives**2).sum() * np.maximum(slope**2 - by_chance, 0.0)
-        alone_squares = (alone**2).sum(axis=0)
-        explained = (own_cells**2).sum(axis=0) + alone_squares
-        between = cells.stretches / max(1, cells.stretches - 1) * squares - explained
-        return np.asarray(self._correction * (own**2).sum(axis=0) + alone_squares + crowded + np.maximum(between, 0.0))
+        by_chance = squares / max(1, stretches - 2) / self._crowd_spread if of.of_two else 0.0
+        crowded = self._lives * np.maximum(slope**2 - by_chance, 0.0)
+        explained = of.powers(self._own_cells, 2) + alone
+        between = stretches / max(1, stretches - 1) * squares - explained
+        return np.asarray(self._correction * of.powers(self._own, 2) + alone + crowded + np.maximum(between, 0.0))
 
 
-def standard_errors(variance: FloatArray, weights: FloatArray, covariance: FloatArray) -> FloatArray:
-    """Standard errors; 0 where the variance is rounding, as that of the difference of equal programs."""
-    alone = weights**2 @ np.diag(covariance)
+def standard_errors(variance: FloatArray, alone: FloatArray) -> FloatArray:
+    """Standard errors; 0 where the variance is rounding beside those of the estimates alone, as of equal programs."""
     return np.sqrt(np.where(variance > _ROUNDING * alone, variance, 0.0))
