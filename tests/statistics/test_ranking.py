@@ -75,3 +75,29 @@ def test_methods_are_drawn_whole() -> None:
 def test_too_few_frames_tell_no_ranks(programs: int) -> None:
     board = rank(entries_of(np.full((1, programs), 5.0)))
     assert all(s.rank_interval == (1.0, float(programs)) for s in board.overall)
+
+
+def test_of_very_many_programs_the_true_ranks_are_in_their_sets() -> None:
+    """More than pairs and letters are made for; a quarter of them are clearly worse."""
+    rng, many = np.random.default_rng(5), 210
+    true = np.where(np.arange(many) % 4 == 0, 60.0, 40.0) + 0.001 * np.arange(many)
+    shared = rng.normal(0, 3, 400)
+    entries = [
+        Entry(
+            "d",
+            f"p{k}",
+            dict.fromkeys(LEADERBOARD),
+            1,
+            np.arange(400),
+            true[k] + shared + rng.normal(0, 1, 400),
+            np.ones(400),
+        )
+        for k in range(many)
+    ]
+    found = rank(entries)
+    assert found.pairs == {"d": ()} and {standing.letters for standing in found.datasets["d"]} == {""}
+    place = {f"p{k}": 1 + int((true < true[k]).sum()) for k in range(many)}
+    for standing in found.datasets["d"]:
+        low, high = standing.rank_interval
+        assert low <= place[standing.program] <= high
+        assert (low > 150) == (place[standing.program] > 157), "the two kinds are told apart"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from flatmetric.statistics.sampling import Cells, MoleculeVariation
+from flatmetric.statistics.sampling import BlockVariation, Cells, Differences, MoleculeVariation
 
 
 def cells(rng: np.random.Generator, molecules: int = 400, stretches: int = 100) -> Cells:
@@ -43,3 +43,24 @@ def test_neighbours_that_suffer_together_vary_more_than_alone() -> None:
     alone = np.sqrt((np.bincount(world.molecule, shared) ** 2).sum())
     together = np.sqrt((np.bincount(world.stretch, shared) ** 2).sum())
     assert error(world, shared) > 0.8 * together > 1.5 * alone
+
+
+@pytest.mark.parametrize("power", [2, 4])
+def test_powers_of_differences_are_those_of_the_differences(power: int) -> None:
+    """Also of estimates that are equal, nearly equal, or differ in one unit."""
+    rng = np.random.default_rng(3)
+    each = rng.normal(size=(300, 1)) + 0.1 * rng.normal(size=(300, 30))
+    each[:, 1], each[:, 2], each[:, 3] = each[:, 0], each[:, 0] * (1 + 1e-9), each[:, 0]
+    each[5, 3] += 1e-4
+    first, second = np.triu_indices(30, 1)
+    expected = ((each[:, first] - each[:, second]) ** power).sum(axis=0)
+    assert Differences(first, second).powers(each, power) == pytest.approx(expected, rel=1e-9, abs=0.0)
+
+
+def test_a_difference_varies_as_its_own_contributions_do() -> None:
+    """Blocks, or molecules that are never crowded: the difference of two is an estimate like any other."""
+    rng = np.random.default_rng(4)
+    blocks = rng.normal(size=(40, 3))
+    of_two = BlockVariation(blocks).differences(np.array([0]), np.array([2]))
+    alone = BlockVariation(blocks[:, :1] - blocks[:, 2:]).each()
+    assert [one[0] for one in of_two] == pytest.approx([one[0] for one in alone])

@@ -21,7 +21,7 @@ from flatmetric.statistics.sampling import variation_of_blocks
 from flatmetric.statistics.simultaneous import rank_sets
 
 _MANY_ENTRIES = {"pearson": 100_000, "spearman": 5000, "kendall": 200}
-_MOST_IN_SQUARE = 2000  # entries of which all pairs are looked at together
+_MOST_IN_SQUARE = 400  # entries of which all pairs are looked at together
 _MOST_PAIRED = 200  # programs of a data set: of more, nobody reads pairs and letters
 _FEWEST_REPLICATES = 3
 _FEWEST_METHODS = 5
