@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MARKERS = "os^vDPX<>*"
+_ROOM_FOR_NOTE = 0.15  # of the axis
 
 
 def metric_scatter(
@@ -54,5 +55,7 @@ def metric_scatter(
         )
     axes.set(xlabel=x_name, ylabel=y_name)
     if note:
+        low, high = axes.get_ylim()
+        axes.set_ylim(low, high + _ROOM_FOR_NOTE * (high - low))
         axes.text(0.98, 0.98, note, transform=axes.transAxes, ha="right", va="top", fontsize=8)
     return axes
