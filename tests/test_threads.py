@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import flatmetric as fm
-from flatmetric import _core, _validation
+from flatmetric import _core, _validation, _work
 from flatmetric.api.leaderboard import board_options
 from flatmetric.challenge import leaderboard
 from flatmetric.challenge.submissions import Found, Submission
@@ -35,7 +35,7 @@ def pools(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             sizes.append(workers)
             super().__init__(workers)
 
-    for module in (leaderboard, text):
+    for module in (_work, text):
         monkeypatch.setattr(module, "ThreadPoolExecutor", Counted)
 
     def cores(pid: int) -> Any:
@@ -75,7 +75,7 @@ def test_a_leaderboard_fans_out_once(pools: list[int], tmp_path: Path, monkeypat
 
     monkeypatch.setattr("flatmetric.api.score.score_tables", watched)
     found = Found(tuple(submissions), {})
-    leaderboard.write_leaderboard(found, tmp_path / "board", board_options({"threads": 2}))
+    leaderboard.write_leaderboard(found, tmp_path / "board", board_options({"jobs": 2}))
     assert inside == [1] * 4 and set(pools) == {1, 2}
 
 

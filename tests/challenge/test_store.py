@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -146,7 +147,7 @@ def test_what_data_sets_share_is_kept_once(folder: Path) -> None:
         kept = file.execute("SELECT COUNT(*) FROM arrays").fetchone()[0]
         hashes = dict(file.execute("SELECT path, sha256 FROM files"))
     assert len(stored(folder)) == 6 and kept <= 3 * 6 + 6  # costs of each, and what all have
-    assert all(hashlib.sha256(Path(name).read_bytes()).hexdigest() == own for name, own in hashes.items())
+    assert all(hashlib.sha256(Path(os.fsdecode(name)).read_bytes()).hexdigest() == own for name, own in hashes.items())
 
 
 def test_a_file_that_changes_with_its_size_and_within_a_second_is_read_anew(folder: Path) -> None:

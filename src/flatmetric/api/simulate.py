@@ -111,7 +111,7 @@ def simulate(
     from flatmetric.simulation.folder import STACK, TRUTH, simulate_folder
 
     dataset, folder = chosen_dataset(given)
-    workers = Workers(given.get("jobs"), executor, kind="processes", fewest=_WORTH_PROCESSES)
+    workers = Workers(given.get("jobs"), executor, kind="processes")
     rows = simulate_folder(folder, dataset, given["seed"], progress, workers)
     return Simulated(folder / STACK, folder / TRUTH, dataset, rows)
 

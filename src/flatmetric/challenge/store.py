@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import os
 import sqlite3
 import time
 import zlib
@@ -35,7 +36,7 @@ _FRESH_S = 2.0  # a file younger than this may change without its time telling
 _TABLES = """
 CREATE TABLE IF NOT EXISTS scores (key TEXT PRIMARY KEY, content TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS arrays (hash TEXT PRIMARY KEY, kind TEXT NOT NULL, content BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, size INTEGER, changed INTEGER, sha256 TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS files (path BLOB PRIMARY KEY, size INTEGER, changed INTEGER, sha256 TEXT) WITHOUT ROWID;
 """
 Answer = TypeVar("Answer")
 
@@ -79,7 +80,7 @@ class ScoreStore:
 
         def content(path: Path) -> str:
             if path not in found:
-                there, name = path.stat(), str(path.resolve())
+                there, name = path.stat(), os.fsencode(path.resolve())  # file names may hold any bytes
                 row = known.get(name)
                 if row is not None and row[:2] == [there.st_size, there.st_mtime_ns]:
                     found[path] = row[2]

