@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -168,3 +170,15 @@ def test_wrong_workers_are_one_sentence(tmp_path: Path, given: dict[str, Any]) -
         (tmp_path / "one" / name).write_text("1,100,100,0,900\n2,300,100,0,900\n")
     with pytest.raises(fm.InputError, match=r"; give "):
         fm.leaderboard(tmp_path, **given)
+
+
+def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path) -> None:
+    script = tmp_path / "mine.py"
+    lines = [
+        "import flatmetric as fm",
+        "print('once', flush=True)",
+        f"fm.simulate(dataset='MT3.N2.LD', frames=2001, out={str(tmp_path / 'out')!r}, jobs=2)",
+    ]
+    script.write_text("\n".join(lines))
+    out = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    assert out.returncode == 0 and out.stdout == "once\n" and out.stderr == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import sys
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import (
@@ -227,7 +228,8 @@ def _on_processes(call: Callable[..., Any], tasks: Sequence[Task], jobs: int) ->
                 while left and len(running) < jobs:
                     at, task = left.pop()
                     try:
-                        running[pool.submit(call, *task)] = at, task
+                        with _main_left_out():
+                            running[pool.submit(call, *task)] = at, task
                     except BrokenExecutor:
                         left.append((at, task))
                         break
@@ -247,10 +249,27 @@ def _alone(call: Callable[..., Any], task: Task) -> Any:
     for _ in range(_ATTEMPTS - 1):
         with _processes(1) as pool:
             try:
-                return pool.submit(call, *task).result()
+                with _main_left_out():
+                    future = pool.submit(call, *task)
+                return future.result()
             except BrokenExecutor:
                 continue
     return Failed(_KILLED)
+
+
+@contextmanager
+def _main_left_out() -> Iterator[None]:
+    """Start processes that don't run the user's script again: they need nothing of it, and it may have no guard."""
+    main = sys.modules["__main__"]
+    kept = {name: getattr(main, name) for name in ("__file__", "__spec__") if hasattr(main, name)}
+    try:
+        if "__file__" in kept:
+            del main.__file__
+        main.__spec__ = None
+        yield
+    finally:
+        for name, value in kept.items():
+            setattr(main, name, value)
 
 
 @contextmanager
