@@ -10,11 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from flatmetric._work import ClusterExecutor
+from flatmetric._work import GO_ON, ClusterExecutor
 from flatmetric.errors import InputError
 from flatmetric.version import __version__
 
-GO_ON = "what is finished is kept: run the same command again to go on from here"
 _PATIENCE_S = 15  # for the scheduler, and for its first worker
 
 
@@ -40,7 +39,7 @@ class DaskExecutor(ClusterExecutor):
     def check(self) -> None:
         """Raise if the scheduler is lost."""
         if not self._alive():
-            raise InputError(f"the scheduler {self._scheduler} was lost; {GO_ON}")
+            raise InputError(f"the scheduler {self._scheduler} was lost; what is finished is kept: {GO_ON}")
 
     def lost(self, future: Future[Any]) -> bool:
         """Whether the workers of a task died as often as the scheduler allows."""

@@ -23,6 +23,8 @@ from flatmetric._progress import Progress
 from flatmetric._validation import thread_count
 from flatmetric.errors import InputError
 
+GO_ON = "run the same command again to go on from here"
+"""What to do after work that was broken off."""
 _ATTEMPTS = 3  # of a task whose worker dies
 _KILLED = "its worker died every time that it was tried, perhaps for lack of memory"
 _TICK_S = 0.5  # between looks at whether the executor is still there

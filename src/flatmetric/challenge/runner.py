@@ -310,11 +310,11 @@ def _failure(command: list[str], result: Path, time_limit: float, lease: _Lease)
             return f"could not be started, {error.strerror or error}"
         try:
             _limit_memory(process.pid)
-            reason = _stopped(process, time.monotonic() + time_limit, lease)
+            reason = _stopped(process, time_limit, lease)
         finally:
             _end(process)
         if reason is not None:
-            return f"stopped after {time_limit:g} s" if reason == "late" else reason
+            return reason
         if process.returncode != 0:
             complaints.seek(0)
             lines = complaints.read().decode(errors="replace").strip().splitlines()
@@ -323,15 +323,16 @@ def _failure(command: list[str], result: Path, time_limit: float, lease: _Lease)
     return None if result.is_file() else "ended without writing its result"
 
 
-def _stopped(process: subprocess.Popen[bytes], end: float, lease: _Lease) -> str | None:
+def _stopped(process: subprocess.Popen[bytes], time_limit: float, lease: _Lease) -> str | None:
     """Wait for a process; return why it must be stopped, or None once it has ended."""
+    end = time.monotonic() + time_limit
     while True:
         try:
             process.wait(timeout=min(_LOOK_S, max(0.0, end - time.monotonic())))
             return None
         except subprocess.TimeoutExpired:
             if time.monotonic() >= end:
-                return "late"
+                return f"stopped after {time_limit:g} s"
             if not lease.holds():
                 return "stopped, since nobody waits for it any more"
 

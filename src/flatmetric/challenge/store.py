@@ -123,7 +123,7 @@ class ScoreStore:
         text = json.dumps(content, allow_nan=False)
 
         def write(file: sqlite3.Connection) -> None:
-            file.executemany("INSERT OR IGNORE INTO arrays VALUES (?, ?, ?)", new)
+            file.executemany("INSERT OR REPLACE INTO arrays VALUES (?, ?, ?)", new)
             file.execute("INSERT OR REPLACE INTO scores VALUES (?, ?)", (key, text))
 
         self._change(write)

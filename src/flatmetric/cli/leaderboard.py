@@ -7,6 +7,7 @@ from typing import Annotated
 
 from flatmetric._files import make_folder
 from flatmetric._shown import look_of
+from flatmetric._work import GO_ON
 from flatmetric.api.leaderboard import LeaderboardArguments
 from flatmetric.api.leaderboard import leaderboard as rank_folder
 from flatmetric.api.options import only
@@ -18,8 +19,6 @@ from flatmetric.cli.output import check_outputs, this_command
 from flatmetric.cli.progress import progress_bar
 from flatmetric.cli.text import as_flags
 from flatmetric.cli.work import Cluster, cluster
-
-GO_ON = "run the same command again to go on from here"
 
 
 class BoardFlags(LeaderboardArguments, Reports, Cluster, total=False):
