@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from flatmetric.api.check import check, convert, inspect
     from flatmetric.api.compare import compare
     from flatmetric.api.leaderboard import leaderboard
+    from flatmetric.api.ranges import score_in_ranges
     from flatmetric.api.report import report
     from flatmetric.api.score import confidence, score
     from flatmetric.api.simulate import localize, simulate
@@ -33,6 +34,7 @@ _MODULES = {
     "api.check": ("check", "convert", "inspect"),
     "api.compare": ("compare",),
     "api.leaderboard": ("leaderboard",),
+    "api.ranges": ("score_in_ranges",),
     "api.report": ("report",),
     "api.score": ("confidence", "score"),
     "api.simulate": ("localize", "simulate"),
@@ -84,6 +86,7 @@ __all__ = [
     "read",
     "report",
     "score",
+    "score_in_ranges",
     "simulate",
     "tune",
     "validate",

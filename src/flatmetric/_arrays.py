@@ -1,6 +1,11 @@
-"""Names for the arrays that the package works with."""
+"""Names for the arrays that the package works with, and where large ones lie."""
 
 from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -8,3 +13,64 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
+
+_CHUNK = 1 << 20  # rows
+
+
+class Storage:
+    """Where large arrays lie: in memory, or in files of a folder, of which the system keeps in memory what fits."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+
+    def empty(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+        """An array of any content.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Storage(Path(folder)).empty((3, 2), np.float64).shape
+        (3, 2)
+        """
+        if self._folder is None or np.prod(shape) == 0:
+            return np.empty(shape, dtype)
+        with tempfile.NamedTemporaryFile(dir=self._folder, delete=False) as file:
+            # A plain view: the subclass is slow where many small parts are taken.
+            return np.memmap(file, dtype, "w+", shape=shape).view(np.ndarray)
+
+
+def chunks(rows: int) -> Iterator[slice]:
+    """Slices of about a million rows, so that what is computed of them takes little memory.
+
+    Examples
+    --------
+    >>> list(chunks(5))
+    [slice(0, 5, None)]
+    """
+    for start in range(0, rows, _CHUNK):
+        yield slice(start, min(start + _CHUNK, rows))
+
+
+def whole_numbers(values: npt.NDArray[Any]) -> IntArray | None:
+    """Numbers as integers, in the same memory where that is possible; None if one is not whole or beyond 2^53.
+
+    Examples
+    --------
+    >>> whole_numbers(np.array([1.0, 2.0])), whole_numbers(np.array([1.5]))
+    (array([1, 2]), None)
+    """
+    parts = chunks(len(values))
+    if values.dtype.kind != "f":
+        small = all(len(values[part]) == 0 or np.abs(values[part].astype(np.float64)).max() <= 2**53 for part in parts)
+        return values.astype(np.int64, copy=False) if small else None
+    for part in parts:
+        chunk = values[part]
+        if not (np.isfinite(chunk).all() and (chunk == np.floor(chunk)).all() and (np.abs(chunk) <= 2**53).all()):
+            return None
+    if values.dtype != np.float64 or not values.flags.writeable:
+        return values.astype(np.int64)
+    same: IntArray = values.view(np.int64)
+    for part in chunks(len(values)):
+        same[part] = values[part].astype(np.int64)
+    return same

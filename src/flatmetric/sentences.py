@@ -9,6 +9,7 @@ from flatmetric.metrics.table import METRICS
 if TYPE_CHECKING:
     from flatmetric.scoring.intervals import Intervals
     from flatmetric.scoring.score import Score
+    from flatmetric.scoring.scored import Scored
     from flatmetric.statistics.comparison import Comparison, Pair
 
 
@@ -27,18 +28,19 @@ def budget_sentence(value: float, displaced: float, missed: float, false: float,
     return f"On average {value:.1f} nm per {unit}; {100 * parts[largest] / value:.0f} % of it from {largest}."
 
 
-def compared_sentence(score: Score) -> str:
+def compared_sentence(score: Scored) -> str:
     """What was compared, and by which rules."""
     protocol = score.protocol
     axial = f" / {protocol.tolerance_z:g}" if score.dim == 3 else ""
     rules = [f"lam {score.lam:g} nm", f"{protocol.matching} matching within {protocol.tolerance:g}{axial} nm"]
     if protocol.border is not None:
         rules.append(f"border {protocol.border:g} nm")
-    if score.matched.photon_threshold is not None:
-        rules.append(f"photons > {score.matched.photon_threshold:g}")
+    basis = score.basis
+    if basis.photon_threshold is not None:
+        rules.append(f"photons > {basis.photon_threshold:g}")
     if protocol.wobble is not None:
         rules.append("wobble")
-    counts = f"{len(score.matched.truth_kept)} true molecules, {len(score.matched.pred_kept)} detections"
+    counts = f"{basis.n_truth} true molecules, {basis.n_pred} detections"
     return f"{counts}, {score.dim}D, protocol {protocol.name}: {', '.join(rules)}"
 
 

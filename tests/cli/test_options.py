@@ -71,6 +71,10 @@ METHODS: dict[str, dict[str, Any]] = {
         "curve": fm.Score.curve,
         "by": fm.Score.by,
         "bins": fm.Score.by,
+        "rows_at_a_time": fm.score_in_ranges,
+        "scratch": fm.score_in_ranges,
+        "jobs": fm.score_in_ranges,
+        "scheduler": dask_cluster,
     },
     "compare": {
         "json": fm.Comparison.to_dict,

@@ -16,7 +16,7 @@ import flatmetric as fm
 from flatmetric.metrics.base import Reasons, Settings, Sums, evaluate
 from flatmetric.metrics.jaccard_rmse import ChallengeScore
 from flatmetric.metrics.match_sums import MatchedRows, sum_matches
-from flatmetric.scoring.score import plain_values
+from flatmetric.scoring.scored import plain_values
 
 # What looks wrong with made-up tables is not what is tested here.
 pytestmark = pytest.mark.filterwarnings("ignore::flatmetric.FindingWarning")

@@ -47,10 +47,12 @@ def table_from(
     threads: int | None = None,
     progress: Progress | None = None,
     per_file: bool = False,
+    folder: Path | None = None,
 ) -> Localizations:
     """A table from a file, a table or a dict; `name` is that of the argument.
 
-    With `per_file`, a `submissions.toml` beside the file, or in a folder above it, adds to the options.
+    With `per_file`, a `submissions.toml` beside the file, or in a folder above it, adds to the options. With `folder`,
+    the columns of a text or Parquet file lie in files there.
 
     Examples
     --------
@@ -60,7 +62,7 @@ def table_from(
     if isinstance(value, (str, os.PathLike)):
         path = Path(value)
         chosen = options_for(path, options) if per_file else options
-        table = read_file(path, chosen, _bytes_of(path, progress), threads)
+        table = read_file(path, chosen, _bytes_of(path, progress), threads, folder)
         if chosen == options:
             return table
         said = (*table.provenance.conversions, "reading options from submissions.toml")

@@ -138,6 +138,31 @@ class Jobs(TypedDict, total=False):
     ]
 
 
+ROWS_AT_A_TIME = 5_000_000
+
+
+class Ranges(Jobs, total=False):
+    """How tables that are too large for memory are scored."""
+
+    rows_at_a_time: Annotated[
+        int | None,
+        Option(
+            "For files too large for memory: score by ranges of frames with about this many rows of both, e.g. "
+            f"{ROWS_AT_A_TIME}, and keep all others on disk.",
+            section="Work",
+            metavar="ROWS",
+        ),
+    ]
+    scratch: Annotated[
+        str | os.PathLike[str] | None,
+        Option(
+            "Folder for what is too large for memory; default that of the system, on a cluster that of RESULT.",
+            section="Work",
+            metavar="DIR",
+        ),
+    ]
+
+
 class Work(Jobs, total=False):
     """How tasks are done."""
 
@@ -389,7 +414,7 @@ def keywords(group: type) -> Callable[[Function], Function]:
             for name in given:
                 if name not in declared and name not in known:
                     raise InputError(f"{function.__name__}() takes no {name!r}; {_meant(name, [*declared, *known])}")
-            for name in ("threads", "jobs"):
+            for name in ("threads", "jobs", "rows_at_a_time"):
                 _check_count(given.get(name), name)
             defaults = {
                 name: option.default for name, (_, option) in declared.items() if option.default is not REQUIRED

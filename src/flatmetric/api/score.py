@@ -52,12 +52,13 @@ def score(truth: Source, pred: Source, *, progress: Progress | None = None, **gi
     >>> round(s.flat_metric.value, 3), s.challenge.tp, s.challenge.fn
     (41.667, 2, 1)
     """
-    scored = scored_with_findings(*both_tables(truth, pred, given, progress=progress), given, _name(pred))
+    scored = scored_with_findings(*both_tables(truth, pred, given, progress=progress), given, name_of(pred))
     warn(scored.findings, scored.name)
     return scored
 
 
-def _name(pred: Any) -> str:
+def name_of(pred: Any) -> str:
+    """The name of a result: that of its file."""
     return program_name(Path(pred)) if isinstance(pred, (str, Path)) else "result"
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from importlib import import_module
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-from flatmetric.api.options import Option
+from flatmetric.api.options import Option, Ranges, only
 from flatmetric.api.rules import rule_files
 from flatmetric.api.score import ScoreArguments
 from flatmetric.cli.options import Json, ReportOnImages, Result, Truth, command
@@ -21,10 +23,18 @@ from flatmetric.cli.output import (
     write_json,
 )
 from flatmetric.cli.progress import progress_bar
-from flatmetric.errors import InputError
+from flatmetric.cli.work import Cluster, cluster
+from flatmetric.errors import FindingWarning, InputError
+
+if TYPE_CHECKING:
+    from flatmetric.scoring.ranges import RangedScore
+    from flatmetric.scoring.scored import Scored
 
 
-class ScoreFlags(ScoreArguments, ReportOnImages, Json, total=False):
+_NEED_ROWS = ("ci", "images", "by", "curve", "per_frame", "per_molecule", "report", "stack")
+
+
+class ScoreFlags(ScoreArguments, ReportOnImages, Json, Ranges, Cluster, total=False):
     """The options of `score`."""
 
     by: Annotated[
@@ -51,6 +61,7 @@ def score(truth: Truth, result: Result, options: ScoreFlags) -> None:
     flatmetric score truth.csv mine.csv
     flatmetric score truth.csv mine.csv --protocol challenge2016 --ci 95
     flatmetric score truth.csv mine.csv --report page.html --by photons
+    flatmetric score truth.csv mine.csv --rows-at-a-time 5000000
     """
     outputs = [options["json"], options["csv"], options["per_frame"], options["per_molecule"], options["report"]]
     check_outputs(outputs, [truth, result, *rule_files(options)])
@@ -59,6 +70,9 @@ def score(truth: Truth, result: Result, options: ScoreFlags) -> None:
         raise InputError("per_frame= and per_molecule= need a file; give its name")
     if options["json"] == options["csv"] == STANDARD_OUTPUT:
         raise InputError("json= and csv= can't both go to standard output; give one a file")
+    if options["rows_at_a_time"] is not None:
+        _say(_in_ranges(truth, result, options), options, {}, [])
+        return
     from flatmetric.api.inputs import both_tables
     from flatmetric.api.score import scored_with_findings
     from flatmetric.challenge.submissions import program_names
@@ -66,21 +80,20 @@ def score(truth: Truth, result: Result, options: ScoreFlags) -> None:
     with progress_bar() as progress:
         tables = both_tables(truth, result, options, progress=progress, meanwhile=_load)
     from flatmetric.cli import text
-    from flatmetric.metrics.table import FAMILIES
 
     scored = scored_with_findings(*tables, options, program_names([result])[0])
-    content: dict[str, Any] = scored.to_dict()
-    content["warnings"] = [text.as_flags(warning) for warning in content["warnings"]]
-    binned = None
+    more: dict[str, Any] = {}
+    lines = []
     if options["by"] is not None:
         from flatmetric.scoring.breakdown import score_in_bins
 
         binned = score_in_bins(scored, options["by"], options["bins"])  # type: ignore[arg-type]
-        content["by"] = {"quantity": options["by"], "bins": [each.to_dict() for each in binned]}
+        more["by"] = {"quantity": options["by"], "bins": [each.to_dict() for each in binned]}
+        lines.append(text.bins_text(options["by"], binned))  # type: ignore[arg-type]
     if scored.intervals is not None:
-        content["ci"] = dataclasses.asdict(scored.intervals)
+        more["ci"] = dataclasses.asdict(scored.intervals)
     if options["curve"] is not None:
-        content["curve"] = scored.curve(options["curve"]).to_dict()
+        more["curve"] = scored.curve(options["curve"]).to_dict()
     if options["per_frame"] is not None:
         write_columns(scored.per_frame(), options["per_frame"])
     if options["per_molecule"] is not None:
@@ -89,6 +102,31 @@ def score(truth: Truth, result: Result, options: ScoreFlags) -> None:
         from flatmetric._shown import look_of
 
         look_of(scored).report(scored, options["report"], this_command(), text.as_flags, options["stack"])
+        lines.append(f"written: {options['report']}")
+    _say(scored, options, more, lines)
+
+
+def _in_ranges(truth: Path, result: Path, options: ScoreFlags) -> RangedScore:
+    """The score of files that are too large for memory."""
+    from flatmetric.api.ranges import RangeArguments, score_in_ranges
+
+    needing_rows = [name for name in _NEED_ROWS if options[name]]  # type: ignore[literal-required]
+    if needing_rows:
+        raise InputError(f"{needing_rows[0]}= needs all rows at once; leave it or rows_at_a_time= out")
+    folders = [Path(options["scratch"] or result.resolve().parent)]
+    with cluster(options["scheduler"], folders) as executor, progress_bar() as progress, warnings.catch_warnings():
+        warnings.simplefilter("ignore", FindingWarning)  # findings are printed
+        given = only(options, RangeArguments)
+        return score_in_ranges(truth, result, progress=progress, executor=executor, **given)
+
+
+def _say(scored: Scored, options: ScoreFlags, more: dict[str, Any], lines: list[str]) -> None:
+    """Write and print a score, with more content for the JSON and more paragraphs for the text."""
+    from flatmetric.cli import text
+    from flatmetric.metrics.table import FAMILIES
+
+    content = scored.to_dict() | more
+    content["warnings"] = [text.as_flags(warning) for warning in content["warnings"]]
     for finding in scored.findings:
         print_finding(str(finding))
     if options["csv"] is not None:
@@ -96,11 +134,7 @@ def score(truth: Truth, result: Result, options: ScoreFlags) -> None:
     if options["json"] is not None:
         write_json(content, options["json"])
     if STANDARD_OUTPUT not in (options["json"], options["csv"]):
-        print(text.score_text(scored, scored.intervals))
-        if binned is not None:
-            print("\n" + text.bins_text(options["by"], binned))  # type: ignore[arg-type]
-        if options["report"] is not None:
-            print(f"\nwritten: {options['report']}")
+        print("\n\n".join([text.score_text(scored, scored.intervals), *lines]))
     for assumption in scored.assumptions():
         print_assumption(assumption)
 

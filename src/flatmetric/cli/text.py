@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from flatmetric.quality.inspect import Inspection
     from flatmetric.scoring.breakdown import Bin, Quantity
     from flatmetric.scoring.intervals import Intervals
-    from flatmetric.scoring.score import Score
+    from flatmetric.scoring.scored import Scored
     from flatmetric.statistics.comparison import Comparison, Lead
 
 _BAR_WIDTH = 40
@@ -169,7 +169,7 @@ class _Footnotes:
         return [f"{indent}[{k}] {reason}" for k, reason in enumerate(self.reasons, 1)]
 
 
-def score_text(score: Score, intervals: Intervals | None = None) -> str:
+def score_text(score: Scored, intervals: Intervals | None = None) -> str:
     """The error budget, one plain sentence, every family of metrics, and intervals of the main numbers."""
     notes, flat, undefined = _Footnotes(), score.flat_metric, score.undefined()
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from flatmetric._arrays import chunks, whole_numbers
 from flatmetric._core import LARGEST, all_within
 from flatmetric.errors import InputError
 from flatmetric.localizations import COLUMNS, MAY_HAVE_GAPS, Localizations, Provenance
@@ -321,7 +322,9 @@ def _count_frames_from_one(
         whose = "assumed"
     record.frame_base = base
     if base != 1:
-        columns["frame"] = columns["frame"] + (1 - base)
+        frames = columns["frame"]
+        in_place = frames if frames.dtype == np.int64 and frames.flags.writeable else None
+        columns["frame"] = np.add(frames, 1 - base, out=in_place)
     record.notes.append(f"frames count from {base} ({whose})" + (f": {1 - base:+d}" if base != 1 else ""))
 
 
@@ -336,9 +339,12 @@ def checked(native: Native, options: ReadOptions, name: str) -> Native:
             raise InputError(f"{name}: the column {column} does not hold one number for each row")
         if column in MAY_HAVE_GAPS:
             continue
-        fine = np.isfinite(values)
-        if column == "frame":
-            fine &= (np.floor(values) == values) & (np.abs(values.astype(np.float64)) <= 2**53)
+        fine = np.ones(len(values), dtype=bool)
+        for part in chunks(len(values)):
+            chunk = values[part]
+            fine[part] = np.isfinite(chunk)
+            if column == "frame":
+                fine[part] &= (np.floor(chunk) == chunk) & (np.abs(chunk.astype(np.float64)) <= 2**53)
         good &= fine
         if not options.skip_bad_rows and not fine.all():
             at = int(np.argmin(fine))
@@ -350,7 +356,9 @@ def checked(native: Native, options: ReadOptions, name: str) -> Native:
         native.columns = {column: values[good] for column, values in native.columns.items()}
         native.dropped["NaN, infinity or a frame that is not a whole number"] = lost
     if "frame" in native.columns:
-        native.columns["frame"] = native.columns["frame"].astype(np.int64)
+        frames = whole_numbers(native.columns["frame"])
+        assert frames is not None  # rows with others were dropped
+        native.columns["frame"] = frames
     return native
 
 

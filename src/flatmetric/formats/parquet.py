@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from flatmetric._arrays import whole_numbers
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format, Writer
 from flatmetric.formats.conversion import CORNER, Native, ReadOptions, checked
-from flatmetric.formats.headers import find_columns
+from flatmetric.formats.headers import FoundColumn, find_columns
 from flatmetric.formats.plain import described, named_columns
-from flatmetric.formats.source import largest_content
+from flatmetric.formats.source import Source, largest_content
 from flatmetric.localizations import COLUMNS, Localizations
 
 if TYPE_CHECKING:
@@ -24,6 +26,9 @@ _PARQUET = b"PAR1"
 _ARROW = b"ARROW1"
 # The metadata key that marks our own files: in nm, frames from 1, zero at the corner of the first pixel.
 _KEY = b"flatmetric"
+_BATCH_ROWS = 1 << 17
+_Wanted = Callable[[list[str]], list[int]]
+"""Which columns to read, by their places, of a table with these names."""
 
 
 def _pyarrow() -> Any:
@@ -43,18 +48,24 @@ def _recognise(candidate: Candidate) -> str | None:
 
 
 def _read(candidate: Candidate, options: ReadOptions) -> Native:
-    name = candidate.source.name
-    names, arrays, metadata = _table(candidate)
+    name, found = candidate.source.name, dict[str, FoundColumn]()
+
+    def wanted(names: list[str]) -> list[int]:
+        found.update(
+            named_columns(options.columns, names, len(names), name) if options.columns else find_columns(names)
+        )
+        for column in ("x", "y"):
+            if column not in found:
+                raise InputError(f"{name}: none of its columns {', '.join(names)} is known as {column}; give columns=")
+        return [place.index for place in found.values()]
+
+    arrays, metadata = _table(candidate, wanted)
     ours = metadata.get(_KEY)
-    found = named_columns(options.columns, names, len(names), name) if options.columns else find_columns(names)
-    for column in ("x", "y"):
-        if column not in found:
-            raise InputError(f"{name}: none of its columns {', '.join(names)} is known as {column}; give columns=")
     columns = {}
-    for column, place in found.items():
-        values = arrays[place.index]
+    for column, values in zip(found, arrays, strict=True):
         if values.dtype.kind in "fiu" or column not in ("id", "channel"):
-            columns[column] = np.array(values)
+            whole = whole_numbers(values) if column in ("id", "channel") else None
+            columns[column] = values if whole is None else whole
     native = described(found, Native(columns, unit=None), name, options)
     if ours is not None:
         native.unit, native.y_unit, native.z_unit, native.frame_base, native.first_pixel = "nm", "nm", "nm", 1, CORNER
@@ -67,18 +78,23 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
     return checked(native, options, name)
 
 
-def _table(candidate: Candidate) -> tuple[list[str], list[npt.NDArray[Any]], dict[bytes, bytes]]:
-    """Names, columns and metadata."""
+def _table(candidate: Candidate, wanted: _Wanted) -> tuple[list[npt.NDArray[Any]], dict[bytes, bytes]]:
+    """The wanted columns, and the metadata of the table."""
     _pyarrow()
     from pyarrow import feather, parquet
 
     with candidate.source.opened() as file:
         try:
             if not candidate.source.head.startswith(_PARQUET):
-                return _taken_apart(feather.read_table(file))
-            claimed = parquet.ParquetFile(file).metadata
+                return _taken_apart(feather.read_table(file), wanted)
+            opened = parquet.ParquetFile(file)
+            claimed = opened.metadata
             if 8 * claimed.num_rows * claimed.num_columns <= largest_content(candidate.source.size):
-                return _taken_apart(parquet.read_table(file))
+                if candidate.source.on_disk:
+                    return _batch_by_batch(opened, candidate.source, wanted)
+                return _taken_apart(parquet.read_table(file), wanted)
+        except InputError:
+            raise
         except Exception as error:  # pyarrow raises many kinds on damaged files
             raise InputError(
                 f"{candidate.source.name}: the Parquet or Arrow file is damaged or cut short; get the file again"
@@ -86,9 +102,34 @@ def _table(candidate: Candidate) -> tuple[list[str], list[npt.NDArray[Any]], dic
     raise InputError(f"{candidate.source.name}: claims more rows than a file of its size can hold; get the file again")
 
 
-def _taken_apart(table: pyarrow.Table) -> tuple[list[str], list[npt.NDArray[Any]], dict[bytes, bytes]]:
+def _taken_apart(table: pyarrow.Table, wanted: _Wanted) -> tuple[list[npt.NDArray[Any]], dict[bytes, bytes]]:
     table.validate(full=True)
-    return list(table.column_names), [column.to_numpy() for column in table.columns], table.schema.metadata or {}
+    # Columns are converted in place, so each is a copy of its own.
+    columns = [np.array(table.column(at).to_numpy()) for at in wanted(list(table.column_names))]
+    return columns, table.schema.metadata or {}
+
+
+def _batch_by_batch(
+    opened: pyarrow.parquet.ParquetFile, source: Source, wanted: _Wanted
+) -> tuple[list[npt.NDArray[Any]], dict[bytes, bytes]]:
+    """The same with the columns on disk, where whole numbers lie as floats: a later batch may have gaps."""
+    rows, done = opened.metadata.num_rows, 0
+    places = wanted(list(opened.schema_arrow.names))
+    columns: list[npt.NDArray[Any]] = [source.storage.empty(rows, np.float64) for _ in places]
+    for batch in opened.iter_batches(_BATCH_ROWS):
+        batch.validate(full=True)
+        for number, at in enumerate(places):
+            values = batch.column(at).to_numpy(zero_copy_only=False)
+            if values.dtype.kind not in "fiu":
+                columns[number] = np.broadcast_to(
+                    np.array(None, dtype=object), rows
+                )  # no numbers, as `checked` will say
+            elif columns[number].dtype == np.float64:
+                columns[number][done : done + len(batch)] = values
+        done += len(batch)
+    if done != rows:
+        raise ValueError("the file has fewer rows than it claims")
+    return columns, opened.schema_arrow.metadata or {}
 
 
 def _write(table: Localizations, paths: list[Path]) -> None:

@@ -88,9 +88,12 @@ def read_file(
     options: ReadOptions,
     on_bytes: Callable[[int, int], None] | None = None,
     threads: int | None = None,
+    folder: Path | None = None,
 ) -> Localizations:
-    """`read` with checked options, leaving warnings in the provenance; `on_bytes(done, all)` reports progress."""
-    source = Source(path, on_bytes, thread_count(threads))
+    """`read` with checked options, leaving warnings in the provenance; `on_bytes(done, all)` reports progress. The
+    columns of a text or Parquet table lie in files of `folder`, if one is given.
+    """
+    source = Source(path, on_bytes, thread_count(threads), folder)
     candidate = Candidate(source, TextHead(source))
     chosen, reason = _choose(candidate, options)
     # Overflows and NaN are checked for explicitly. Binary files are hashed in parallel, text as it is read.

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from flatmetric._arrays import Storage
 from flatmetric.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,9 +43,17 @@ def largest_content(stored_bytes: int) -> int:
 class Source:
     """One input file, opened anew for each pass over it."""
 
-    def __init__(self, path: Path, on_bytes: Callable[[int, int], None] | None = None, threads: int = 1) -> None:
-        """`on_bytes(done, all)` is called as the file is read; up to `threads` threads parse its content."""
-        self.threads = threads
+    def __init__(
+        self,
+        path: Path,
+        on_bytes: Callable[[int, int], None] | None = None,
+        threads: int = 1,
+        folder: Path | None = None,
+    ) -> None:
+        """`on_bytes(done, all)` is called as the file is read; up to `threads` threads parse its content, whose columns
+        lie in memory, or in files of `folder`.
+        """
+        self.threads, self.on_disk, self.storage = threads, folder is not None, Storage(folder)
         self.path, self.member = _zip_member(path)
         self.name = str(path)
         self._on_bytes = on_bytes

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from flatmetric._arrays import Storage, whole_numbers
 from flatmetric._core import CellKind, Fault, FaultKind, NumberTable
 from flatmetric.errors import InputError
 from flatmetric.formats.headers import Heading, heading
@@ -233,8 +234,8 @@ class TextColumns:
 class _Growing:
     """A column that arrives in parts; they are copied into one array, so that their memory can be freed."""
 
-    def __init__(self, expected_rows: int) -> None:
-        self._expected_rows = expected_rows
+    def __init__(self, expected_rows: int, storage: Storage) -> None:
+        self._expected_rows, self._storage = expected_rows, storage
         self._room: npt.NDArray[Any] | None = None
         self._rows = 0
 
@@ -244,7 +245,7 @@ class _Growing:
             self._room = part
         else:
             if rows > len(self._room):
-                grown = np.empty(max(self._expected_rows, rows, 2 * len(self._room)), dtype=part.dtype)
+                grown = self._storage.empty(max(self._expected_rows, rows, 2 * len(self._room)), part.dtype)
                 grown[: self._rows] = self.values
                 self._room = grown
             self._room[self._rows : rows] = part
@@ -294,7 +295,7 @@ def read_columns(
     # After the end of the table comes a footer, which must not be parsed.
     tables = map(parsed, blocks) if ends_at_blank_line else _in_order(parsed, blocks, source.threads)
     expected_rows = int(1.02 * source.size / bytes_per_row)  # of a file that is not packed
-    growing = [_Growing(expected_rows) for _ in places]
+    growing = [_Growing(expected_rows, source.storage) for _ in places]
     dropped: dict[str, int] = {}
     notes: list[str] = []
     line = start.number - 1
@@ -373,8 +374,8 @@ def _whole_columns(columns: dict[str, npt.NDArray[Any]]) -> tuple[dict[str, npt.
     for name, values in columns.items():
         if name not in WHOLE_COLUMNS or values.dtype.kind == "i":
             kept[name] = values
-        elif np.isfinite(values).all() and (values == np.floor(values)).all() and (np.abs(values) <= 2**53).all():
-            kept[name] = values.astype(np.int64)
+        elif (whole := whole_numbers(values)) is not None:
+            kept[name] = whole
         else:
             notes.append(f"the column for {name} holds values that are not whole numbers and was left out")
     return kept, notes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -122,15 +123,10 @@ def match_tables(truth: Localizations, pred: Localizations, protocol: Protocol, 
         truth = dataclasses.replace(truth, x=truth.x + dx, y=truth.y + dy)
     all_rows = np.arange(max(len(truth), len(pred)))
     truth_rows, pred_rows = rows_within(truth, protocol, all_rows), rows_within(pred, protocol, all_rows)
-    warnings, assumptions = [], tuple[str, ...]()
-    if len(truth_rows) == 0:
-        warnings.append("the border or the frame limits leave no true molecule")
-    if len(pred) == 0:
-        warnings.append("there is no detection at all")
-    elif len(pred_rows) == 0:
-        warnings.append("the border or the frame limits leave no detection")
+    assumptions = tuple[str, ...]()
     matches = _match(truth, pred, truth_rows, pred_rows, protocol, dim, threads)
-    threshold = _photon_threshold(truth, truth_rows, protocol)
+    of_rows = None if truth.photons is None else truth.photons[truth_rows]
+    threshold = photon_threshold(of_rows, protocol, truth.provenance.file or "truth")
     truth_kept, pred_kept = truth_rows, pred_rows
     if threshold is not None:
         assert truth.photons is not None
@@ -139,10 +135,10 @@ def match_tables(truth: Localizations, pred: Localizations, protocol: Protocol, 
         ignored[matches.pred[faint[matches.truth]]] = True
         truth_kept = truth_rows[~faint[truth_rows]]
         pred_kept = pred_rows[~ignored[pred_rows]]
-        if len(truth_kept) == 0 and len(truth_rows):
-            warnings.append(f"no true molecule has more than {threshold:g} photons")
     elif protocol.photon_threshold is not None:
         assumptions = ("the truth has no photons, so the photon threshold is not applied",)
+    first = [None if len(table) == 0 else int(table.frame.min()) for table in (truth, pred)]
+    counts = len(truth_rows), len(truth_kept), len(pred), len(pred_rows), len(pred_kept)
     return Matched(
         truth,
         pred,
@@ -154,7 +150,7 @@ def match_tables(truth: Localizations, pred: Localizations, protocol: Protocol, 
         truth_kept,
         pred_kept,
         threshold,
-        (*warnings, *_frame_warnings(truth, pred, truth_kept, pred_kept)),
+        row_warnings(*counts, first, threshold),
         assumptions,
     )
 
@@ -204,27 +200,57 @@ def _match(
     return matches
 
 
-def _photon_threshold(truth: Localizations, rows: IntArray, protocol: Protocol) -> float | None:
+def photon_threshold(photons: FloatArray | None, protocol: Protocol, name: str) -> float | None:
+    """The threshold that a protocol sets for the photons of the true rows within its limits, which may be reordered;
+    None without one.
+
+    Examples
+    --------
+    >>> photon_threshold(np.array([100.0, 300.0, 200.0, 400.0]), Protocol(photon_quantile=0.25), "truth")
+    150.0
+    """
     if protocol.photon_threshold is None and protocol.photon_quantile is None:
         return None
-    if truth.photons is None:
+    if photons is None:
         if protocol.photon_threshold == 0:  # the challenge's own threshold: without photons it excludes nothing
             return None
-        raise InputError(f"{truth.provenance.file or 'truth'}: it has no photons, so leave the photon threshold out")
+        raise InputError(f"{name}: it has no photons, so leave the photon threshold out")
     if protocol.photon_threshold is not None:
         return float(protocol.photon_threshold)
-    if len(rows) == 0:
+    if len(photons) == 0:
         return None
-    return float(math.floor(np.quantile(truth.photons[rows], protocol.photon_quantile or 0.0, method="hazen")))
+    share = protocol.photon_quantile or 0.0
+    return float(math.floor(np.quantile(photons, share, method="hazen", overwrite_input=True)))
 
 
-def _frame_warnings(truth: Localizations, pred: Localizations, truth_kept: IntArray, pred_kept: IntArray) -> list[str]:
-    if len(truth_kept) == 0 or len(pred_kept) == 0:
-        return []
+def row_warnings(
+    truth_rows: int,
+    truth_kept: int,
+    pred: int,
+    pred_rows: int,
+    pred_kept: int,
+    first_frames: Sequence[int | None],
+    threshold: float | None,
+) -> tuple[str, ...]:
+    """What looks wrong, from how many rows there are, lie within the limits and count, and both first frames.
+
+    Examples
+    --------
+    >>> row_warnings(10, 10, 0, 0, 0, [1, None], None)
+    ('there is no detection at all',)
+    """
     warnings = []
-    for table, side in ((truth, "truth"), (pred, "result")):
-        if table.frame.min() < 1:
+    if truth_rows == 0:
+        warnings.append("the border or the frame limits leave no true molecule")
+    if pred == 0:
+        warnings.append("there is no detection at all")
+    elif pred_rows == 0:
+        warnings.append("the border or the frame limits leave no detection")
+    if truth_kept == 0 and truth_rows and threshold is not None:
+        warnings.append(f"no true molecule has more than {threshold:g} photons")
+    for first, side in zip(first_frames, ("truth", "result"), strict=True):
+        if truth_kept and pred_kept and first is not None and first < 1:
             warnings.append(
                 f"the {side} has frames below 1, which are never matched; perhaps it counts from 0 (frame_base=)"
             )
-    return warnings
+    return tuple(warnings)

@@ -74,9 +74,21 @@ def sum_matches(rows: MatchedRows) -> dict[str, Any]:
 
 def _centred(values: FloatArray) -> FloatArray:
     """Deviations from the mean, scaled to at most 1, so that no square overflows or underflows; 0 if all are equal."""
-    low, high, mean = values.min(), values.max(), values.mean()
-    if low == high:
+    mean, scale = centre(values)
+    if scale == 0:
         return np.zeros(len(values))
     deviations: FloatArray = values - mean
-    deviations /= max(high - mean, mean - low)
+    deviations /= scale
     return deviations
+
+
+def centre(values: FloatArray) -> tuple[float, float]:
+    """The mean of photons, and the largest deviation from it: by these they are centred and scaled.
+
+    Examples
+    --------
+    >>> centre(np.array([1.0, 2.0, 6.0]))
+    (3.0, 3.0)
+    """
+    low, high, mean = float(values.min()), float(values.max()), float(values.mean())
+    return (low, 0.0) if low == high else (mean, max(high - mean, mean - low))

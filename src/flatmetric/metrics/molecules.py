@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,9 @@ from flatmetric._arrays import FloatArray, IntArray
 from flatmetric.metrics.base import Measure, Reasons, Settings, Sums, count, error, evaluate, fraction
 from flatmetric.metrics.jaccard_rmse import ChallengeScore
 from flatmetric.metrics.match_sums import MatchedRows, sum_matches
+
+_MISSED = "missed molecules"
+_SEEN = "shares of frames"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,23 +48,41 @@ def molecule_score(
     >>> s.tp, s.fn, s.rmse_xy, s.detection_ratio
     (1, 1, 0.0, 1.0)
     """
-    names = [field.name for field in dataclasses.fields(MoleculeScore)]
     if molecules is None:
-        return evaluate(
-            MoleculeScore, Sums.from_columns({}, Settings(dim)), dict.fromkeys(names, "the truth has no ids")
-        )
+        return score_of_sums(None, dim)
     rows = np.bincount(molecules)
     matched = np.bincount(molecules[matched_rows], minlength=len(rows))
+    of_axes = [np.bincount(molecules[matched_rows], errors[:, axis], minlength=len(rows)) for axis in range(3)]
+    return score_of_sums(molecule_sums(rows, matched, np.column_stack(of_axes)), dim)
+
+
+def molecule_sums(rows: IntArray, matched: IntArray, errors: FloatArray) -> dict[str, float]:
+    """What molecules add up to: from the rows of each, how many of them are matched, and the sums of their errors, nm.
+
+    Examples
+    --------
+    >>> molecule_sums(np.array([2, 1]), np.array([2, 0]), np.array([[6.0, 0.0, 0.0], [0.0, 0.0, 0.0]]))["square_x"]
+    9.0
+    """
     found = matched > 0
-    tp, fn = int(found.sum()), int(((rows > 0) & ~found).sum())
-    summed = [np.bincount(molecules[matched_rows], errors[:, axis], minlength=len(rows))[found] for axis in range(3)]
     # The challenge's formulas, over the mean error of each molecule.
-    mean_errors = np.column_stack(summed) / matched[found, None]
-    sums = Sums.from_columns(sum_matches(MatchedRows(mean_errors)), Settings(dim))
-    spread, undefined = evaluate(ChallengeScore, sums)
+    sums = sum_matches(MatchedRows(errors[found] / matched[found, None]))
+    sums |= {_MISSED: np.count_nonzero((rows > 0) & ~found), _SEEN: np.sum(matched[found] / rows[found])}
+    return {name: float(value) for name, value in sums.items()}
+
+
+def score_of_sums(sums: Mapping[str, float] | None, dim: int) -> tuple[MoleculeScore, Reasons]:
+    """The score from what the molecules add up to; None where they can't be told apart."""
+    names = [field.name for field in dataclasses.fields(MoleculeScore)]
+    if sums is None:
+        nothing = Sums.from_columns({}, Settings(dim))
+        return evaluate(MoleculeScore, nothing, dict.fromkeys(names, "the truth has no ids"))
+    of_matches = Sums.from_columns(sums, Settings(dim))
+    tp, fn = int(sums["tp"]), int(sums[_MISSED])
+    spread, undefined = evaluate(ChallengeScore, of_matches)
     measured: dict[str, Measure] = {
         name: undefined.get(name) or getattr(spread, name) for name in names if name.startswith(("rmse", "mad"))
     }
     measured |= {"tp": tp, "fn": fn, "recall": tp / (tp + fn) if tp + fn else "there is no molecule"}
-    ratio = float(np.mean(matched[found] / rows[found])) if tp else "no molecule was found"
-    return evaluate(MoleculeScore, sums, measured | {"detection_ratio": ratio})
+    ratio = sums[_SEEN] / tp if tp else "no molecule was found"
+    return evaluate(MoleculeScore, of_matches, measured | {"detection_ratio": ratio})

@@ -65,8 +65,19 @@ def rmsmd_whole_set(truth: Localizations, pred: Localizations, *, dim: int, thre
     5.0
     """
     sums = nearest(truth.points(dim, threads), pred.points(dim, threads), None, None, threads)
-    n, m = int(sums.truth_count.sum()), int(sums.pred_count.sum())
-    a, b = float(sums.truth.sum()), float(sums.pred.sum())
+    truth_sum = float(sums.truth.sum()), int(sums.truth_count.sum())
+    return whole_set_of(truth_sum, (float(sums.pred.sum()), int(sums.pred_count.sum())))
+
+
+def whole_set_of(truth: tuple[float, int], pred: tuple[float, int]) -> dict[str, Measure]:
+    """The same from the squared distances of each side to the other, summed, and how many points have one.
+
+    Examples
+    --------
+    >>> whole_set_of((34.0, 2), (2.0, 2))["whole_set"]
+    3.0
+    """
+    (a, n), (b, m) = truth, pred
     names = ("whole_set", "whole_set_truth_to_pred", "whole_set_pred_to_truth")
     if n + m == 0:
         return dict.fromkeys(names, _NOBODY)

@@ -33,6 +33,29 @@ Spans = tuple[tuple[int, int], ...]
 """First and last frame of each stretch of frames."""
 
 
+def stretches(frames: IntArray) -> Spans:
+    """Stretches of frames from the first to the last with a few thousand rows in all, from the frame of each row.
+
+    Examples
+    --------
+    >>> stretches(np.array([3, 4, 9]))
+    ((3, 9),)
+    """
+    if len(frames) <= _WINDOW_ROWS:
+        return ((int(frames.min()), int(frames.max())),)
+    # Quantiles are estimated from a sample of the rows.
+    some = np.sort(frames[:: max(1, len(frames) // _ROWS_FOR_QUANTILES)])
+    share = _WINDOW_ROWS / len(frames) / _STRETCHES
+    starts = np.linspace(0, 1 - share, _STRETCHES)
+    lows, highs = np.floor(np.quantile(some, np.stack([starts, starts + share]))).astype(int).tolist()
+    spans: list[tuple[int, int]] = []
+    for low, high in zip(lows, highs, strict=True):
+        first = low if not spans else max(low, spans[-1][1] + 1)
+        if high >= first:
+            spans.append((first, high))
+    return tuple(spans)
+
+
 @dataclass(frozen=True, eq=False)
 class Case:
     """A whole truth, and a result over some stretches of frames (`spans`)."""
@@ -78,20 +101,9 @@ class Case:
         """A few thousand rows of a large result, in stretches of frames from its first to its last."""
         if len(pred) <= _WINDOW_ROWS:
             return dataclasses.replace(cls.whole(truth, pred, lam, threads, field), most_pairs=WINDOW_PAIRS)
-        # Quantiles are estimated from a sample of the rows.
-        some = np.sort(pred.frame[:: max(1, len(pred) // _ROWS_FOR_QUANTILES)])
-        share = _WINDOW_ROWS / len(pred) / _STRETCHES
-        starts = np.linspace(0, 1 - share, _STRETCHES)
-        ends = np.quantile(some, np.stack([starts, starts + share]))
-        spans: list[tuple[int, int]] = []
-        for low, high in zip(
-            np.floor(ends[0]).astype(int).tolist(), np.floor(ends[1]).astype(int).tolist(), strict=True
-        ):
-            first = low if not spans else max(low, spans[-1][1] + 1)
-            if high >= first:
-                spans.append((first, high))
-        kept = pred.select(within(pred.frame, tuple(spans)))
-        return cls(truth, kept, tuple(spans), lam, WINDOW_PAIRS, threads, field)
+        spans = stretches(pred.frame)
+        kept = pred.select(within(pred.frame, spans))
+        return cls(truth, kept, spans, lam, WINDOW_PAIRS, threads, field)
 
     def fixed(self, finding: Finding) -> Case:
         """The case after a fix."""

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
+import numpy as np
+
+from flatmetric._arrays import chunks
 from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations
 from flatmetric.matching.matched import rows_within, select_rows
 from flatmetric.matching.protocol import Protocol
 from flatmetric.quality import alignment, content, frames, geometry
-from flatmetric.quality.case import Case
+from flatmetric.quality.case import WINDOW_PAIRS, Case, Spans, stretches, within
 from flatmetric.quality.findings import Finding, Findings
 from flatmetric.quality.pairing import SIGNIFICANT, Pile
 
@@ -18,6 +22,7 @@ _CLEARLY = 1.5  # times the pile of the file as it is
 _EXPLAINED = 0.6  # of the detections: nothing else can be clearly better
 _MOST_GROSS = 3
 _MOST_FINE = 4
+_AROUND = 100  # frames, around those of a sample
 
 _Step = tuple[Finding, Case]
 
@@ -67,6 +72,37 @@ def check_window(
     Nothing looks wrong.
     """
     return _check(Case.window, truth, pred, lam, protocol or Protocol(), dim, threads)
+
+
+def check_on_disk(
+    truth: Localizations, pred: Localizations, *, lam: float, protocol: Protocol, dim: int, threads: int | None = None
+) -> Findings:
+    """`check_window` of tables that don't fit into memory: also the truth is a sample, of the frames around.
+
+    Examples
+    --------
+    >>> t = Localizations(frame=[1], x=[10.0], y=[0.0])
+    >>> print(check_on_disk(t, t, lam=125, protocol=Protocol(), dim=2))
+    Nothing looks wrong.
+    """
+    if len(pred) == 0:
+        return Findings((), truth, pred, lam)
+    spans = stretches(pred.frame)
+    last = int(pred.frame.max())
+    wide = tuple((first - _AROUND, last + _AROUND) for first, last in spans)
+    samples = rows_in(truth, (*wide, (last + 1, last + 1 + _AROUND))), rows_in(pred, spans)
+
+    def sampled(truth: Localizations, pred: Localizations, *others: Any) -> Case:
+        lam, threads, field = others
+        return Case(truth, pred, spans, lam, WINDOW_PAIRS, threads, field)
+
+    return _check(sampled, *samples, lam, protocol, dim, threads) if len(samples[0]) else Findings((), *samples, lam)
+
+
+def rows_in(table: Localizations, spans: Spans) -> Localizations:
+    """The rows in stretches of frames, found with little memory."""
+    found = [part.start + np.flatnonzero(within(table.frame[part], spans)) for part in chunks(len(table))]
+    return table.select(np.concatenate([*found, np.zeros(0, dtype=np.int64)]))
 
 
 def _check(

@@ -16,7 +16,8 @@ from flatmetric.metrics.base import Sums, evaluate
 from flatmetric.metrics.jaccard_rmse import ChallengeScore
 from flatmetric.metrics.match_sums import MatchedRows, sum_matches
 from flatmetric.scoring.row_costs import NO_PARTNER
-from flatmetric.scoring.score import Score, plain_values
+from flatmetric.scoring.score import Score
+from flatmetric.scoring.scored import plain_values
 
 Quantity = Literal["z", "photons", "density", "neighbour", "frame"]
 QUANTITIES: dict[Quantity, str] = {

@@ -124,11 +124,37 @@ def _merged_and_split(
         some = np.flatnonzero(left)
         if len(some):
             numbers = sides[at].frame[some]
-            reach = float(np.nextafter(2 * flat.lam, np.inf))  # the end belongs to it
-            other = neighbours(points[at][some], points[1 - at], numbers, sides[1 - at].frame, reach, False, threads)
-            costs = flat.lam * left[some] * (other.row >= 0)
-            parts[name] += np.bincount(np.searchsorted(frame, numbers), costs, minlength=len(frame))
+            near = _near(points[at][some], points[1 - at], numbers, sides[1 - at].frame, flat.lam, threads)
+            parts[name] += np.bincount(
+                np.searchsorted(frame, numbers), flat.lam * left[some] * near, minlength=len(frame)
+            )
     return parts
+
+
+def split_without_mass(matched: Matched, lam: float, axis_scale: AxisScale) -> float:
+    """`split` where all true molecules have no mass, times the mass of the whole truth: the detections next to one.
+
+    Examples
+    --------
+    >>> from flatmetric.scoring.score import score
+    >>> dark = {"frame": [1], "x": [0.0], "y": [0.0], "photons": [0.0]}
+    >>> split_without_mass(score(dark, dict(dark, photons=[300.0])).matched, 125.0, None)
+    37500.0
+    """
+    truth, pred = matched.kept_truth, matched.kept_pred
+    if len(truth) == 0 or len(pred) == 0 or pred.photons is None:
+        return 0.0
+    scale = 1.0 if axis_scale is None else np.asarray(axis_scale)
+    here, there = (np.ascontiguousarray(side.points(matched.dim, matched.threads) * scale) for side in (pred, truth))
+    return float(lam * pred.photons[_near(here, there, pred.frame, truth.frame, lam, matched.threads)].sum())
+
+
+def _near(
+    points: FloatArray, others: FloatArray, frame: IntArray, other_frame: IntArray, lam: float, threads: int
+) -> npt.NDArray[np.bool_]:
+    """Which points have another within 2 lam in their frame."""
+    reach = float(np.nextafter(2 * lam, np.inf))  # the end belongs to it
+    return neighbours(points, others, frame, other_frame, reach, False, threads).row >= 0
 
 
 def _matched_rows(matched: Matched, imaging: Imaging | None) -> MatchedRows:

@@ -12,6 +12,7 @@ from flatmetric.localizations import Localizations
 
 Weights = Literal["uniform", "photons"]
 AxisScale = tuple[float, ...] | None
+NO_PHOTONS = "the true photons add up to 0; use uniform weights"
 _ROUNDING = 1e-9  # relative to the mass: a smaller remainder is rounding error
 
 
@@ -28,7 +29,7 @@ def masses(truth: Localizations, pred: Localizations, weights: Weights) -> dict[
         return {}
     true, pred_photons = _photon_mass(truth, "truth"), _photon_mass(pred, "pred")
     if true.sum() <= 0:
-        raise InputError("the true photons add up to 0; use uniform weights")
+        raise InputError(NO_PHOTONS)
     return {"truth_weights": true / true.sum(), "pred_weights": pred_photons / true.sum()}
 
 

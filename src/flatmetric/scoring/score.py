@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,34 +11,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from flatmetric._shown import Shown, look_of
+from flatmetric._shown import look_of
 from flatmetric._validation import thread_count
 from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations
 from flatmetric.matching.matched import Matched, dimension, match_tables, select_rows
 from flatmetric.matching.molecules import with_molecules
 from flatmetric.matching.protocol import Protocol
-from flatmetric.metrics.base import NO_TRUTH, Reasons, Settings, evaluate
+from flatmetric.metrics.base import NO_TRUTH, Measure, Reasons, Settings, Sums, evaluate
 from flatmetric.metrics.bound import BoundScore, Imaging
 from flatmetric.metrics.calibration import Calibration
 from flatmetric.metrics.flat import FlatScore
 from flatmetric.metrics.gospa import Gospa, Ospa, check_order
 from flatmetric.metrics.images import ImageScore, image_score
 from flatmetric.metrics.jaccard_rmse import ChallengeScore
-from flatmetric.metrics.linked import LinkedScore
-from flatmetric.metrics.molecules import MoleculeScore, molecule_score
+from flatmetric.metrics.molecules import molecule_score
 from flatmetric.metrics.rmsmd import Rmsmd, rmsmd_whole_set
-from flatmetric.metrics.table import FAMILIES, METRICS
-from flatmetric.quality.findings import Findings
 from flatmetric.scoring.frame_sums import FrameSums, frame_sums
-from flatmetric.scoring.intervals import Intervals
 from flatmetric.scoring.linking import Link, linked_score
 from flatmetric.scoring.masses import AxisScale, Weights, masses
 from flatmetric.scoring.row_costs import RowCosts, row_costs
+from flatmetric.scoring.scored import Basis, Input, Scored, plain_values
 from flatmetric.transport.curve import FlatCurve, flat_curve
 from flatmetric.transport.flat_metric import flat_metric
 from flatmetric.transport.result import FlatResult
-from flatmetric.version import __version__
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,6 +87,10 @@ class ScoreOptions:
         """The cutoff of GOSPA and OSPA, nm."""
         return 2 * self.lam if self.gospa_c is None else self.gospa_c
 
+    def settings(self, dim: int, photons_known: bool) -> Settings:
+        """What the formulas of the metrics need of it."""
+        return Settings(dim, self.alpha_xy, self.alpha_z, self.gospa_p, self.cutoff, photons_known)
+
     def keywords(self) -> dict[str, Any]:
         """The options as keyword arguments of `score`."""
         return plain_values(self)
@@ -109,11 +110,8 @@ class ScoreOptions:
         return self.keywords() | {"protocol": self.protocol.to_dict(), "wobble": table} | more
 
 
-SCHEMA = "https://flatmetric.org/schema/score-1.json"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Score(Shown):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Score(Scored):
     """Every metric of one result; None where undefined, with the reason in `undefined()`. Lengths in nm.
 
     `findings` are what looks wrong with the files as a whole, `intervals` the confidence intervals if they were asked
@@ -128,35 +126,24 @@ class Score(Shown):
     (65.0, 50.0)
     """
 
-    lam: float
-    dim: int
-    weights: Weights
-    axis_scale: AxisScale
-    protocol: Protocol
-    flat_metric: FlatScore
-    challenge: ChallengeScore
-    molecules: MoleculeScore
-    rmsmd: Rmsmd
-    gospa: Gospa
-    ospa: Ospa
-    calibration: Calibration
-    bound: BoundScore | None
-    linked: LinkedScore | None
-    images: ImageScore | None
-    reasons: Reasons
     matched: Matched
     sums: FrameSums
     flat_result: FlatResult | None
-    findings: Findings = field(default_factory=Findings)
-    intervals: Intervals | None = None
-    name: str = "result"
     _curves: dict[float, FlatCurve] = field(default_factory=dict)
 
-    def __repr__(self) -> str:
-        flat, jaccard = self.flat_metric.value, self.challenge.jaccard
-        shown = "undefined" if flat is None else f"{flat:.4g} nm"
-        shown_jaccard = "undefined" if jaccard is None else f"{jaccard:.4g} %"
-        return f"Score(Flat Metric {shown} at lam {self.lam:g} nm, Jaccard {shown_jaccard}, {self.dim}D)"
+    @cached_property
+    def basis(self) -> Basis:
+        """What it was computed from."""
+        matched = self.matched
+        return Basis(
+            Input.of(matched.truth),
+            Input.of(matched.pred),
+            len(matched.truth_kept),
+            len(matched.pred_kept),
+            matched.photon_threshold,
+            matched.assumptions,
+            self.sums.total.settings,
+        )
 
     def plot(self, frame: int | None = None) -> Figure:
         """Where the Flat Metric comes from, and the field with what was missed and what is false; or one frame with its
@@ -211,24 +198,6 @@ class Score(Shown):
         rows = [one.to_dict() for one in score_in_bins(self, quantity, bins)]  # type: ignore[arg-type]
         return _frame([{**row.pop("challenge"), **row} for row in rows])
 
-    def to_pandas(self) -> pd.DataFrame:
-        """A row for each metric: title, value, unit, interval if there is one, and why it is undefined if it is.
-
-        Examples
-        --------
-        >>> t = Localizations(frame=[1], x=[0.0], y=[0.0])
-        >>> float(score(t, t).to_pandas().loc["challenge.jaccard", "value"])
-        100.0
-        """
-        rows, undefined = [], self.undefined()
-        spans = {} if self.intervals is None else self.intervals.intervals
-        for key, one in METRICS.items():
-            if getattr(self, key.split(".")[0]) is not None:
-                low, high = spans.get(key) or (None, None)
-                rows.append((key, one.title, self.get(key), one.unit, low, high, undefined.get(key, "")))
-        names = ["key", "metric", "value", "unit", "low", "high", "undefined"]
-        return _frame([dict(zip(names, row, strict=True)) for row in rows]).set_index("key")
-
     @cached_property
     def costs(self) -> RowCosts:
         """What every molecule and every detection adds to the Flat Metric."""
@@ -249,46 +218,6 @@ class Score(Shown):
         from flatmetric.scoring.advice import advice_for
 
         return advice_for(self)
-
-    def get(self, key: str) -> float | None:
-        """The value of a metric by its key in the JSON; None where it is undefined or was not asked for.
-
-        Examples
-        --------
-        >>> t = Localizations(frame=[1], x=[0.0], y=[0.0])
-        >>> score(t, t).get("challenge.jaccard")
-        100.0
-        """
-        part, name = key.split(".")
-        value: float | None = getattr(getattr(self, part), name, None)
-        return value
-
-    def undefined(self) -> Reasons:
-        """Why values are None, by their key in the JSON.
-
-        Examples
-        --------
-        >>> t = Localizations(frame=[1], x=[0.0], y=[0.0])
-        >>> score(t, t).undefined()["challenge.rmse_z"]
-        'scored in 2D'
-        """
-        return dict(self.reasons)
-
-    def assumptions(self) -> list[str]:
-        """What the files did not say, and what was taken instead; a sentence for each file.
-
-        Examples
-        --------
-        >>> t = Localizations(frame=[1], x=[0.0], y=[0.0])
-        >>> score(t, t).assumptions()
-        []
-        """
-        truth, pred = self.matched.truth.provenance, self.matched.pred.provenance
-        flat = []
-        depths = self.matched.truth.z
-        if self.dim == 2 and self.protocol.dim is None and depths is not None and depths.any():
-            flat = [f"scored in 2D, as {pred.file or 'the result'} has no depths (otherwise give dim=3)"]
-        return [*truth.assumed("truth_"), *pred.assumed(), *self.matched.assumptions, *flat]
 
     def curve(self, lam_max: float) -> FlatCurve:
         """The Flat Metric of the rows that count for every lam up to `lam_max`, nm; computed once.
@@ -315,70 +244,11 @@ class Score(Shown):
             )
         return self._curves[lam_max]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, None where undefined: the JSON of `flatmetric score`.
-
-        Examples
-        --------
-        >>> t = Localizations(frame=[1], x=[0.0], y=[0.0])
-        >>> score(t, t).to_dict()["flat_metric"]["value"]
-        0.0
-        """
-        parts = {part: plain_values(getattr(self, part)) for part in FAMILIES if getattr(self, part) is not None}
-        settings = self.sums.total.settings
-        parts["challenge"] |= {
-            "photon_threshold": self.matched.photon_threshold,
-            "alpha_xy": settings.alpha_xy,
-            "alpha_z": settings.alpha_z,
-        }
-        return {
-            "schema": SCHEMA,
-            "version": __version__,
-            "inputs": {"truth": _input(self.matched.truth), "pred": _input(self.matched.pred)},
-            "lam_nm": self.lam,
-            "dim": self.dim,
-            "weights": self.weights,
-            "axis_scale": None if self.axis_scale is None else list(self.axis_scale),
-            "protocol": self.protocol.to_dict(),
-            "compared": {"truth": len(self.matched.truth_kept), "pred": len(self.matched.pred_kept)},
-            **parts,
-            "undefined": self.undefined(),
-            "assumptions": self.assumptions(),
-            "findings": [finding.to_dict() for finding in self.findings],
-            "advice": [one.to_dict() for one in self.advice],
-            "warnings": [str(finding) for finding in self.findings],
-        }
-
 
 def _frame(rows: Any) -> pd.DataFrame:
     import pandas as pd
 
     return pd.DataFrame(rows)
-
-
-def plain_values(result: Any) -> dict[str, Any]:
-    """The fields of a family's result as plain values.
-
-    Examples
-    --------
-    >>> from flatmetric.metrics.gospa import Ospa
-    >>> plain_values(Ospa(127.5, 1.0, 250.0, None))
-    {'value': 127.5, 'p': 1.0, 'c': 250.0, 'frame_mean': None}
-    """
-    return {name: getattr(result, name) for name in result.__slots__}
-
-
-def _input(table: Localizations) -> dict[str, Any]:
-    source = table.provenance
-    return {
-        "name": source.file,
-        "sha256": source.sha256,
-        "format": source.format,
-        "rows": len(table),
-        "frames": [int(table.frame.min()), int(table.frame.max())] if len(table) else None,
-        "conversions": list(source.conversions),
-        "dropped": dict(source.dropped),
-    }
 
 
 def score(
@@ -463,41 +333,47 @@ def score(
         raise InputError(str(error)) from error
     dim = dimension(truth_table, pred_table, protocol)
     matched = match_tables(truth_table, pred_table, protocol, dim, workers)
-    flat = _flat_metric(matched, options.lam, weights, scale)
-    photons_known = matched.truth.photons is not None and matched.pred.photons is not None
-    settings = Settings(dim, options.alpha_xy, options.alpha_z, options.gospa_p, options.cutoff, photons_known)
+    flat = flat_metric_of(matched, options.lam, weights, scale)
+    settings = options.settings(dim, matched.truth.photons is not None and matched.pred.photons is not None)
     sums = frame_sums(matched, flat, weights, scale, settings, bound)
-    kept = matched.kept_truth, matched.kept_pred
-    results = {
-        "flat_metric": evaluate(FlatScore, sums.total),
-        "challenge": evaluate(ChallengeScore, sums.total),
-        "molecules": molecule_score(matched.molecule, matched.counted_in_kept, matched.errors, dim=dim),
-        "rmsmd": evaluate(Rmsmd, sums.total, rmsmd_whole_set(*kept, dim=dim, threads=workers)),
-        "gospa": evaluate(Gospa, sums.total),
-        "ospa": evaluate(Ospa, sums.total),
-        "calibration": evaluate(Calibration, sums.total),
-    }
-    if bound is not None:
-        results["bound"] = evaluate(BoundScore, sums.total)
+    whole_set = rmsmd_whole_set(matched.kept_truth, matched.kept_pred, dim=dim, threads=workers)
+    results = results_of(sums.total, whole_set, bound is not None)
+    results["molecules"] = molecule_score(matched.molecule, matched.counted_in_kept, matched.errors, dim=dim)
     if link is not None:
         results["linked"] = linked_score(matched, link, options.lam)
     if images and protocol.fov is not None:
         # As in the challenge: within the border, but without the photon threshold.
         tables = select_rows(matched.truth, matched.truth_rows), select_rows(matched.pred, matched.pred_rows)
         results["images"] = evaluate(ImageScore, sums.total, image_score(*tables, fov=protocol.fov, dim=dim))
-    parts: dict[str, Any] = {part: result for part, (result, _) in results.items()}
     return Score(
         lam=options.lam,
         dim=dim,
         weights=weights,
         axis_scale=scale,
         protocol=protocol,
-        **({"bound": None, "linked": None, "images": None} | parts),
-        reasons={f"{part}.{name}": why for part, (_, reasons) in results.items() for name, why in reasons.items()},
+        **parts_and_reasons(results),
         matched=matched,
         sums=sums,
         flat_result=flat,
     )
+
+
+Results = dict[str, tuple[Any, Reasons]]
+"""The result of each family, and why fields of it are undefined."""
+
+
+def results_of(sums: Sums, whole_set: Mapping[str, Measure], bounded: bool) -> Results:
+    """The families that sums over frames give, and RMSMD of the whole set, which is given."""
+    families = {"flat_metric": FlatScore, "challenge": ChallengeScore, "gospa": Gospa, "ospa": Ospa}
+    families |= {"calibration": Calibration} | ({"bound": BoundScore} if bounded else {})
+    results: Results = {part: evaluate(family, sums) for part, family in families.items()}
+    return results | {"rmsmd": evaluate(Rmsmd, sums, whole_set)}
+
+
+def parts_and_reasons(results: Results) -> dict[str, Any]:
+    """The results as the fields of a score."""
+    reasons = {f"{part}.{name}": why for part, (_, of_part) in results.items() for name, why in of_part.items()}
+    return {part: result for part, (result, _) in results.items()} | {"reasons": reasons}
 
 
 def _table(value: Any, name: str) -> Localizations:
@@ -513,7 +389,8 @@ def _finite(value: Any, name: str) -> float:
     return float(value)
 
 
-def _flat_metric(matched: Matched, lam: float, weights: Weights, scale: AxisScale) -> FlatResult | None:
+def flat_metric_of(matched: Matched, lam: float, weights: Weights, scale: AxisScale) -> FlatResult | None:
+    """The Flat Metric of the rows that count; None without a true one."""
     truth, pred, threads = matched.kept_truth, matched.kept_pred, matched.threads
     if len(truth) == 0:
         return None

@@ -13,7 +13,8 @@ import numpy as np
 from flatmetric._shown import Shown
 from flatmetric.errors import InputError
 from flatmetric.scoring.intervals import Intervals
-from flatmetric.scoring.score import Score, plain_values
+from flatmetric.scoring.score import Score
+from flatmetric.scoring.scored import plain_values
 from flatmetric.statistics.entries import Entry, Joint, entry_of, vary_together
 from flatmetric.statistics.intervals import Certainty, check_has_truth, confidence
 from flatmetric.statistics.simultaneous import AllPairs, compare_all, holm
