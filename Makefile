@@ -55,9 +55,11 @@ races: build/races
 	build/races 4 filaments 20
 	build/races 4 "20 000 frames" 20
 
-# Every regime against its peers; about half an hour on an otherwise idle machine. One alone: make bench ONLY=H
+# Every regime against its peers, and how work scales, whose tables go into docs/cluster.md; about forty minutes on an otherwise idle machine.
+# One regime alone: make bench ONLY=H
 bench: .venv/installed-dev
 	$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY))
+	$(if $(ONLY),,$(BIN)/python -m benchmarks.work)
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

@@ -120,6 +120,15 @@ def test_a_leaderboard_has_the_same_bytes(cluster: Cluster, folder: Path) -> Non
     assert "no column is known as x" in (folder / "there" / "leaderboard.csv").read_text()
 
 
+def test_a_comparison_and_a_score_by_ranges_are_the_same(cluster: Cluster, folder: Path) -> None:
+    truth, *results = (f"one/{name}.csv" for name in ("truth", "results/p0", "results/p1", "results/p2"))
+    for words in (["compare", truth, *results], ["score", truth, results[0], "--rows-at-a-time", "200"]):
+        here, there = (run(*words, *more, cwd=folder) for more in ([], ["--scheduler", str(cluster.file)]))
+        assert here.returncode == there.returncode == 0, there.stderr
+        assert here.stdout == there.stdout
+    assert sorted(path.name for path in (folder / "one" / "results").iterdir())[0] == "broken.csv"
+
+
 def test_two_commands_on_one_folder_at_once(cluster: Cluster, folder: Path) -> None:
     with ThreadPoolExecutor(2) as pool:
         both = list(pool.map(lambda _: run("leaderboard", folder, "--scheduler", cluster.file), range(2)))
@@ -236,7 +245,7 @@ pathlib.Path.exists = lambda self, **more: real(self, **more) and not str(self).
     with started(tmp_path / "c", 0) as cluster:
         cluster.worker(site=blind)
         with (
-            pytest.raises(fm.InputError, match=r"worker tcp://.* does not see .*data; give a folder that all workers"),
+            pytest.raises(fm.InputError, match=r"worker tcp://.* does not see .*data; give a place that all workers"),
             dask_cluster(str(cluster.file), [tmp_path / "data"]),
         ):
             raise AssertionError("it was not noticed")

@@ -13,10 +13,13 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import flatmetric as fm
 from flatmetric._work import Failed, Workers
+from tests.scenes import draw
 
 
 def squared(value: int) -> int:
@@ -161,6 +164,25 @@ def test_simulating_and_localizing_are_cut_into_ranges_with_the_same_bytes(
         fm.localize(place.stack, method="dog", out=place.stack.with_name("dog.csv"), **more)
     one, *others = ((tmp_path / place / "dog.csv").read_bytes() for place in ("alone", "shared", "both"))
     assert all(other == one for other in others) and len(pool.asked) == 3
+
+
+def test_a_comparison_is_the_same_whoever_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for k in range(3):
+        truth, pred = draw(np.random.default_rng(1), 30, 0.9 - 0.1 * k, 10 + 10 * k)
+        pd.DataFrame(truth).to_csv(tmp_path / "truth.csv", index=False)
+        pd.DataFrame(pred).to_csv(tmp_path / f"p{k}.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    results, pool = [f"p{k}.csv" for k in range(3)], _Recording()
+    alone = fm.compare("truth.csv", results, threads=1).to_dict()
+    others: list[dict[str, Any]] = [{"threads": 2}, {"threads": 9}, {"executor": pool}]
+    for given in others:
+        assert fm.compare("truth.csv", results, **given).to_dict() == alone
+    assert len(pool.asked) == 3
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
+        compared = fm.compare("truth.csv", results, executor=processes)
+    assert compared.to_dict() == alone and compared.scores[0].matched.pred.provenance.file == "p0.csv"
+    with pytest.raises(fm.InputError, match="there is no such file"):
+        fm.compare("truth.csv", [*results, "p9.csv"], executor=pool)
 
 
 @pytest.mark.parametrize("given", [{"jobs": 0}, {"timeout": 0.0}, {"executor": 3}])

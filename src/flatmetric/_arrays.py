@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import mmap
 import tempfile
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -36,8 +38,23 @@ class Storage:
         if self._folder is None or np.prod(shape) == 0:
             return np.empty(shape, dtype)
         with tempfile.NamedTemporaryFile(dir=self._folder, delete=False) as file:
-            # A plain view: the subclass is slow where many small parts are taken.
-            return np.memmap(file, dtype, "w+", shape=shape).view(np.ndarray)
+            return on_disk(np.memmap(file, dtype, "w+", shape=shape))
+
+
+_MAPS: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
+
+
+def on_disk(mapped: np.memmap[Any, Any]) -> npt.NDArray[Any]:
+    """An array in a file, whose pages leave the memory of this process with every chunk that `chunks` gives."""
+    _MAPS.add(mapped._mmap)  # type: ignore[attr-defined]
+    return mapped.view(np.ndarray)  # the subclass is slow where many small parts are taken
+
+
+def release() -> None:
+    """Let go of what is in memory of arrays in files; it is read again where it is needed."""
+    for one in list(_MAPS):
+        if hasattr(one, "madvise"):
+            one.madvise(mmap.MADV_DONTNEED)  # the files are shared, so nothing is lost
 
 
 def chunks(rows: int) -> Iterator[slice]:
@@ -50,6 +67,7 @@ def chunks(rows: int) -> Iterator[slice]:
     """
     for start in range(0, rows, _CHUNK):
         yield slice(start, min(start + _CHUNK, rows))
+        release()
 
 
 def whole_numbers(values: npt.NDArray[Any]) -> IntArray | None:

@@ -53,9 +53,9 @@ class DaskExecutor(ClusterExecutor):
 
 
 @contextmanager
-def dask_cluster(scheduler: str, folders: Sequence[Path]) -> Iterator[DaskExecutor]:
+def dask_cluster(scheduler: str, places: Sequence[Path]) -> Iterator[DaskExecutor]:
     """The cluster of a scheduler, tcp://HOST:PORT or the path of its scheduler file, whose workers all have this
-    version of the package and see all of the folders. What runs is cancelled when the block ends.
+    version of the package and see all of these files and folders. What runs is cancelled when the block ends.
     """
     try:
         import distributed
@@ -64,37 +64,50 @@ def dask_cluster(scheduler: str, folders: Sequence[Path]) -> Iterator[DaskExecut
     where: dict[str, Any] = {"scheduler_file": scheduler} if scheduler.endswith(".json") else {"address": scheduler}
     if "scheduler_file" in where and not Path(scheduler).is_file():
         raise InputError(f"{scheduler}: is no scheduler file; give that of a dask scheduler")
-    # What goes wrong is said in one sentence, not in the log of the library.
-    levels = {handler: handler.level for handler in logging.getLogger("distributed").handlers}
-    for handler in levels:
-        handler.setLevel(logging.CRITICAL + 1)
-    try:
-        client = distributed.Client(**where, timeout=_PATIENCE_S, set_as_default=False)
-    except (OSError, TimeoutError, ValueError) as error:
-        raise InputError(
-            f"scheduler {scheduler} does not answer; start it with dask scheduler, or check the address"
-        ) from error
-    try:
+    with _without_log():
         try:
-            client.wait_for_workers(1, timeout=_PATIENCE_S)
-        except TimeoutError as error:
-            raise InputError(f"scheduler {scheduler} has no worker; start one with dask worker {scheduler}") from error
-        _look_over(client, folders)
-        yield DaskExecutor(client, scheduler)
+            client = distributed.Client(**where, timeout=_PATIENCE_S, set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise InputError(
+                f"scheduler {scheduler} does not answer; start it with dask scheduler, or check the address"
+            ) from error
+        try:
+            try:
+                client.wait_for_workers(1, timeout=_PATIENCE_S)
+            except TimeoutError as error:
+                raise InputError(
+                    f"scheduler {scheduler} has no worker; start one with dask worker {scheduler}"
+                ) from error
+            _look_over(client, places)
+            yield DaskExecutor(client, scheduler)
+        finally:
+            client.close(timeout=2)
+
+
+@contextmanager
+def _without_log() -> Iterator[None]:
+    """What goes wrong is said in one sentence, not in the log of the library."""
+    levels = {handler: handler.level for handler in logging.getLogger("distributed").handlers}
+    try:
+        for handler in levels:
+            handler.setLevel(logging.CRITICAL + 1)
+        yield
     finally:
-        client.close(timeout=2)
         for handler, level in levels.items():
             handler.setLevel(level)
 
 
-def _look_over(client: Any, folders: Sequence[Path]) -> None:
+def _look_over(client: Any, places: Sequence[Path]) -> None:
     """Name the workers that would fail later: without the package, with another version, or on other folders."""
-    marks = {}
+    marks, made = {}, list[Path]()
     try:
-        for folder in folders:
-            mark = folder.resolve() / f".seen-{secrets.token_hex(8)}"
-            mark.touch()
-            marks[str(mark)] = str(folder)
+        for place in places:
+            mark = place.resolve()
+            if not mark.is_file():  # in a folder of the same name on another machine there is no such mark
+                mark = mark / f".seen-{secrets.token_hex(8)}"
+                mark.touch()
+                made.append(mark)
+            marks[str(mark)] = str(place)
 
         def look(names: list[str]) -> tuple[str, list[str]]:  # travels as code: a worker may lack the package
             from pathlib import Path
@@ -107,10 +120,10 @@ def _look_over(client: Any, folders: Sequence[Path]) -> None:
 
         answers: Mapping[str, Any] = client.run(look, list(marks), on_error="return")
     except OSError as error:
-        raise InputError(f"{folder}: can't be written, {error.strerror or error}; give another place") from error
+        raise InputError(f"{place}: can't be written, {error.strerror or error}; give another place") from error
     finally:
-        for name in marks:
-            Path(name).unlink(missing_ok=True)
+        for mark in made:
+            mark.unlink(missing_ok=True)
     wrong = [text for worker, answer in sorted(answers.items()) if (text := _fault(worker, answer, marks)) is not None]
     if wrong:
         raise InputError("; ".join(wrong))
@@ -124,4 +137,4 @@ def _fault(worker: str, answer: Any, marks: Mapping[str, str]) -> str | None:
         return f"worker {worker} has no flatmetric; install version {__version__} there"
     if version != __version__:
         return f"worker {worker} has flatmetric {version}; install version {__version__} there"
-    return f"worker {worker} does not see {marks[unseen[0]]}; give a folder that all workers share" if unseen else None
+    return f"worker {worker} does not see {marks[unseen[0]]}; give a place that all workers share" if unseen else None

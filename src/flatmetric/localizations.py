@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from flatmetric._arrays import FloatArray, IntArray
+from flatmetric._arrays import FloatArray, IntArray, chunks
 from flatmetric._core import all_within, table_of
 from flatmetric._shown import Shown
 from flatmetric._validation import check_unmasked, thread_count
@@ -286,7 +286,7 @@ def _numbers(value: Any, name: str) -> FloatArray:
     column = np.ascontiguousarray(_one_dimensional(value, name), dtype=np.float64)
     if name in MAY_HAVE_GAPS:
         return column
-    if not all_within(column[:, None], np.finfo(np.float64).max):
+    if not all(all_within(column[part, None], np.finfo(np.float64).max) for part in chunks(len(column))):
         at = int(np.argmin(np.isfinite(column)))
         raise InputError(f"row {at + 1} of {name} is {column[at]}; drop or fix that row")
     return column

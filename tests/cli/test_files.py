@@ -178,6 +178,26 @@ def test_progress_only_on_a_terminal(thunderstorm: Path, monkeypatch: Any, capsy
         assert ("reading t.csv [####" in capsys.readouterr().err) == is_terminal
 
 
+def test_the_bar_says_what_remains(monkeypatch: Any, capsys: Any) -> None:
+    from flatmetric.cli import progress
+
+    now = 0.0
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr("flatmetric.cli.progress.time.monotonic", lambda: now)
+    with progress.progress_bar() as bar:
+        assert bar is not None
+        bar("reading", 5, 10)
+        for done in range(4):  # ten seconds each
+            now += 10.0
+            bar("scoring (2 running)", done, 100)
+        assert "scoring (2 running) [##" not in capsys.readouterr().err
+        now += 300.0
+        bar("scoring (2 running, 1 failed)", 33, 100)
+    assert (
+        "scoring (2 running, 1 failed) [#########.....................]  33 %, 11 min left" in capsys.readouterr().err
+    )
+
+
 def test_a_link_is_followed_and_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(samples.STANDARD)
     (tmp_path / "real.csv").write_text("old")

@@ -81,6 +81,7 @@ METHODS: dict[str, dict[str, Any]] = {
         "report": fm.Comparison.report,
         "stack": fm.Comparison.report,
         "curve": fm.Comparison.lead,
+        "scheduler": dask_cluster,
     },
     "check": {
         "json": fm.Findings.to_dict,

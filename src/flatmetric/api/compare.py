@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from flatmetric._progress import Progress
+from flatmetric._work import Failed, Workers
 from flatmetric.api.inputs import reading, reading_truth, table_from, warn
 from flatmetric.api.options import Checked, ReadBoth, Scoring, Sure, Threads, keywords
 from flatmetric.api.score import certainty, scored_with_findings
 from flatmetric.challenge.submissions import program_names
 from flatmetric.errors import InputError
+from flatmetric.formats.conversion import ReadOptions
+from flatmetric.formats.read import read_once
+from flatmetric.localizations import Localizations
+from flatmetric.scoring.score import Score
 from flatmetric.statistics.comparison import Comparison, compare_scores
 
 if TYPE_CHECKING:
@@ -29,6 +36,7 @@ def compare(
     results: Mapping[str, Source] | Sequence[str | os.PathLike[str]],
     *,
     progress: Progress | None = None,
+    executor: Executor | None = None,
     **given: Unpack[CompareArguments],
 ) -> Comparison:
     """Rank two or more results on one truth by Flat Metric, with intervals and paired differences over frames.
@@ -41,6 +49,8 @@ def compare(
         Results by name, each a file or a table; or a list of files, which are named by themselves.
     progress
         Called with what is done, how much of it, and out of how much.
+    executor
+        Reads and scores the results, instead of threads of this machine; its workers must see the files.
 
     Examples
     --------
@@ -51,17 +61,48 @@ def compare(
     >>> c.names, c.pairs[0].difference
     (('near', 'far'), -4.0)
     """
-    named = _named(results)
-    threads = given.get("threads")
-    true = table_from(truth, "truth", reading_truth(given), threads=threads, progress=progress)
-    own, scores = reading(given), {}
-    values: dict[str, Any] = {**given, "ci": None}
-    for name, result in named.items():
-        table = table_from(result, f"results[{name!r}]", own, threads=threads, progress=progress, per_file=True)
-        scores[name] = scored_with_findings(true, table, values, name)
-    for name, score in scores.items():
-        warn(score.findings, name)
+    named, workers = _named(results), Workers(given.get("threads"), executor)
+    # Where there are more results than threads, each thread has its own.
+    threads = 1 if workers.elsewhere or workers.jobs <= len(named) else workers.jobs
+    if threads > 1:
+        workers = Workers(1)
+    of_truth, own = reading_truth(given), reading(given)
+    values: dict[str, Any] = {**given, "ci": None, "threads": threads}
+    true = truth
+    if not (workers.elsewhere and isinstance(truth, (str, os.PathLike))):
+        true = table_from(truth, "truth", of_truth, threads=given.get("threads"), progress=progress)
+    here = Path.cwd() if workers.elsewhere else Path()
+    tasks = [(here, true, of_truth, name, result, own, values) for name, result in named.items()]
+    scores = {}
+    outcomes = workers.run(_scored, tasks, what="scoring", progress=progress)
+    for name, outcome in zip(named, outcomes, strict=True):
+        if isinstance(outcome, Failed):
+            raise InputError(f"{name}: could not be scored, {outcome.reason}")
+        warn(outcome.findings, name)
+        scores[name] = outcome
     return compare_scores(scores, certainty(given))
+
+
+def _scored(
+    here: Path,
+    truth: Any,
+    of_truth: ReadOptions,
+    name: str,
+    result: Any,
+    of_result: ReadOptions,
+    values: Mapping[str, Any],
+) -> Score:
+    """The score of one result; `here` is the folder from which files are named."""
+    if isinstance(truth, (str, os.PathLike)):
+        truth = _named_as(read_once(here / truth, of_truth), truth)
+    found = here / result if isinstance(result, (str, os.PathLike)) else result
+    table = table_from(found, f"results[{name!r}]", of_result, threads=values["threads"], per_file=True)
+    return scored_with_findings(truth, table if found is result else _named_as(table, result), values, name)
+
+
+def _named_as(table: Localizations, path: str | os.PathLike[str]) -> Localizations:
+    """A table under the name by which the user knows its file."""
+    return dataclasses.replace(table, provenance=dataclasses.replace(table.provenance, file=str(path)))
 
 
 def _named(results: Any) -> dict[str, Any]:

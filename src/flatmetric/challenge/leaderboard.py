@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,7 @@ from flatmetric.challenge.submissions import Found, Submission, options_for
 from flatmetric.challenge.training import tuned_name
 from flatmetric.errors import InputError
 from flatmetric.formats.conversion import ReadOptions
-from flatmetric.formats.read import read_file
+from flatmetric.formats.read import read_file, read_once
 from flatmetric.localizations import Localizations
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.scoring.score import Score
@@ -407,16 +405,7 @@ def _score_one(
 ) -> Entry | str:
     """The entry of a submission, or why there is none; one thread, since the others score other results."""
     try:
-        there = one.truth.stat() if one.truth.is_file() else None
-        state = None if there is None else (there.st_size, there.st_mtime_ns)
-        truth = _truth(one.truth, pickle.dumps(of_truth), state)
-        score = scored(truth, read_file(one.result, of_pred, threads=1))
+        score = scored(read_once(one.truth, of_truth), read_file(one.result, of_pred, threads=1))
         return replace(entry_of(one.dataset, one.program, score), advice=tuple(map(str, score.advice)))
     except InputError as error:
         return str(error)
-
-
-@lru_cache(maxsize=4)
-def _truth(path: Path, options: bytes, state: tuple[int, int] | None) -> Localizations:
-    """A truth, read once for all results of its data set; `state` tells whether the file has changed since."""
-    return read_file(path, pickle.loads(options), threads=1)

@@ -23,9 +23,10 @@ from flatmetric.cli.output import (
     write_json,
 )
 from flatmetric.cli.progress import progress_bar
+from flatmetric.cli.work import Cluster, cluster
 
 
-class CompareFlags(CompareArguments, ReportOnImages, Json, total=False):
+class CompareFlags(CompareArguments, ReportOnImages, Json, Cluster, total=False):
     """The options of `compare`."""
 
     curve: Annotated[bool, Option("Also say for which lam which result is better.", False, section="Output")]
@@ -48,8 +49,9 @@ def compare(
     program_names(list(results))  # raises for a file given twice
     check_outputs([options["json"], options["report"]], [truth, *results, *rule_files(options)])
     check_stack(options)
-    with progress_bar() as progress:
-        comparison = compare_results(truth, list(results), progress=progress, **only(options, CompareArguments))
+    with cluster(options["scheduler"], [truth, *results]) as executor, progress_bar() as progress:
+        given = only(options, CompareArguments)
+        comparison = compare_results(truth, list(results), progress=progress, executor=executor, **given)
     content, lead = comparison.to_dict(), None
     if options["curve"]:
         lead = comparison.lead()

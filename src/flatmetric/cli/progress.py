@@ -25,19 +25,40 @@ def progress_bar() -> Iterator[Progress | None]:
             bar.clear()
 
 
+def time_left(seconds: float) -> str:
+    """A time as people say it.
+
+    Examples
+    --------
+    >>> time_left(8), time_left(400), time_left(9000)
+    ('8 s', '7 min', '2.5 h')
+    """
+    if seconds < 99.5:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 99.5 * 60 else f"{seconds / 3600:.1f} h"
+
+
 class _Bar:
     def __init__(self) -> None:
         self._next = time.monotonic() + _PATIENCE_S
         self._drawn = False
+        self._begun = time.monotonic()
+        self._first, self._last, self._total = 0, 0, 0
 
     def __call__(self, what: str, done: int, total: int) -> None:
         now = time.monotonic()
+        if total != self._total or done < self._last:  # other work has begun
+            self._begun, self._first, self._total = now, done, total
+        self._last = done
         if now < self._next:
             return
         self._next = now + _REFRESH_S
         filled = _BAR_WIDTH * done // max(total, 1)
         bar = "#" * filled + "." * (_BAR_WIDTH - filled)
-        print(f"\r{what} [{bar}] {100 * done // max(total, 1):3d} %", end="", file=sys.stderr, flush=True)
+        left = ""
+        if self._first < done < total:
+            left = f", {time_left((now - self._begun) * (total - done) / (done - self._first))} left"
+        print(f"\r{what} [{bar}] {100 * done // max(total, 1):3d} %{left}\033[K", end="", file=sys.stderr, flush=True)
         self._drawn = True
 
     def clear(self) -> None:

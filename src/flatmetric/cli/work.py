@@ -26,15 +26,15 @@ class Cluster(TypedDict, total=False):
 
 
 @contextmanager
-def cluster(scheduler: str | None, folders: Sequence[Path]) -> Iterator[Executor | None]:
-    """The executor of a cluster whose workers see all folders, and a line that says where it can be watched; None
-    without a scheduler.
+def cluster(scheduler: str | None, places: Sequence[Path]) -> Iterator[Executor | None]:
+    """The executor of a cluster whose workers see all files and folders, and a line that says where it can be watched;
+    None without a scheduler.
     """
     if scheduler is None:
         yield None
         return
     from flatmetric._cluster import dask_cluster
 
-    with dask_cluster(scheduler, folders) as executor:
+    with dask_cluster(scheduler, places) as executor:
         print(f"cluster: {executor.workers} tasks at a time, dashboard {executor.dashboard}", file=sys.stderr)
         yield executor

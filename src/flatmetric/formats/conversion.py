@@ -300,7 +300,9 @@ def _move_origin(
 def _check_size(columns: Mapping[str, npt.NDArray[Any]], name: str | None) -> None:
     for column in ("x", "y", "z", "photons"):
         values = columns.get(column)
-        if values is None or all_within(values.astype(np.float64, copy=False)[:, None], LARGEST):
+        if values is None or all(
+            all_within(values[part].astype(np.float64, copy=False)[:, None], LARGEST) for part in chunks(len(values))
+        ):
             continue
         at = int(np.argmax(np.abs(values)))
         raise InputError(f"{name}: {column} of data row {at + 1} is {values[at]:g}, which can't be right; fix that row")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from flatmetric._arrays import whole_numbers
+from flatmetric._arrays import release, whole_numbers
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format, Writer
 from flatmetric.formats.conversion import CORNER, Native, ReadOptions, checked
@@ -127,6 +127,7 @@ def _batch_by_batch(
             elif columns[number].dtype == np.float64:
                 columns[number][done : done + len(batch)] = values
         done += len(batch)
+        release()
     if done != rows:
         raise ValueError("the file has fewer rows than it claims")
     return columns, opened.schema_arrow.metadata or {}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import pickle
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -108,6 +110,17 @@ def read_file(
         sha256 = source.sha256 if hashed is None else hashed.result()
         provenance = Provenance(file=source.name, sha256=sha256, format=chosen.name, reason=reason)
         return to_localizations(native, options, provenance)
+
+
+def read_once(path: Path, options: ReadOptions) -> Localizations:
+    """`read_file` for one of the few files that are used again and again; a file that has changed is read anew."""
+    there = path.stat() if path.is_file() else None
+    return _read_once(path, pickle.dumps(options), None if there is None else (there.st_size, there.st_mtime_ns))
+
+
+@lru_cache(maxsize=4)
+def _read_once(path: Path, options: bytes, state: tuple[int, int] | None) -> Localizations:
+    return read_file(path, pickle.loads(options), threads=1)
 
 
 def _choose(candidate: Candidate, options: ReadOptions) -> tuple[Format, str]:

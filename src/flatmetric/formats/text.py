@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from flatmetric._arrays import Storage, whole_numbers
+from flatmetric._arrays import Storage, release, whole_numbers
 from flatmetric._core import CellKind, Fault, FaultKind, NumberTable
 from flatmetric.errors import InputError
 from flatmetric.formats.headers import Heading, heading
@@ -309,6 +309,8 @@ def read_columns(
         for column, values in zip(growing, table.take(), strict=True):
             column.add(values)
         line += table.lines
+        if source.on_disk:
+            release()
         if table.ended_early:
             break
     joined = {place: column.values for place, column in zip(places, growing, strict=True)}

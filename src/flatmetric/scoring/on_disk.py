@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from flatmetric._arrays import IntArray, chunks
+from flatmetric._arrays import IntArray, chunks, on_disk
 
 
 def cut_frames(frames: list[IntArray], rows: int) -> IntArray:
@@ -85,7 +85,7 @@ class Parts:
         if len(values) == 0:
             np.save(self._path(column), values)
             return values
-        return np.lib.format.open_memmap(self._path(column), "w+", values.dtype, values.shape)
+        return on_disk(np.lib.format.open_memmap(self._path(column), "w+", values.dtype, values.shape))
 
     def _path(self, column: str) -> Path:
         return self._folder / f"{self._name}-{column}.npy"

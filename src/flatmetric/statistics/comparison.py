@@ -186,11 +186,16 @@ def _same_truth(a: Score, b: Score) -> bool:
     return all(np.array_equal(getattr(mine, name), getattr(other, name)) for name in ("frame", "x", "y"))
 
 
-def all_pairs(joint: Joint, certainty: Certainty) -> AllPairs:
+def all_pairs(joint: Joint, certainty: Certainty, *, intervals: bool = True) -> AllPairs:
     """Every two of some Flat Metrics, from how these vary together."""
-    rng = np.random.default_rng(certainty.seed)
     return compare_all(
-        joint.values, joint.variation, joint.added, level=certainty.level, draws=certainty.resamples, rng=rng
+        joint.values,
+        joint.variation,
+        joint.added,
+        level=certainty.level,
+        draws=certainty.resamples,
+        rng=np.random.default_rng(certainty.seed),
+        intervals=intervals,
     )
 
 

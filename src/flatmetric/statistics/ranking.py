@@ -145,7 +145,7 @@ def rank(entries: Sequence[Entry], certainty: Certainty | None = None) -> Rankin
         if len(here) <= _MOST_PAIRED:
             told[dataset], pairs = pairs_of(programs, joint, settings)
         else:
-            told[dataset], pairs = (), all_pairs(joint, settings)
+            told[dataset], pairs = (), all_pairs(joint, settings, intervals=False)
         sets = rank_sets(pairs, len(here), miss)
         # Overall, the sets of all data sets must hold together.
         overall_sets[dataset] = dict(zip(programs, rank_sets(pairs, len(here), miss / len(names)), strict=True))

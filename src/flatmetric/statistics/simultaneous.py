@@ -45,8 +45,9 @@ def compare_all(
     level: float,
     draws: int,
     rng: np.random.Generator,
+    intervals: bool = True,
 ) -> AllPairs:
-    """Compare every two of some estimates whose errors vary together.
+    """Compare every two of some estimates whose errors vary together; without `intervals`, these are endless.
 
     P-values are corrected by Westfall and Young's step-down method: the largest of all standardised differences under
     the null hypothesis takes the place of the pair's own. Where `added`, (blocks, k), says what each independent block
@@ -69,10 +70,10 @@ def compare_all(
     first, second = np.triu_indices(len(values), 1)
     difference = values[first] - values[second]
     count = len(first)
+    never, endless = np.zeros(count, dtype=bool), (np.broadcast_to(-np.inf, count), np.broadcast_to(np.inf, count))
     if variation is None or count == 0:
-        endless, no_evidence, never = np.full(count, np.inf), np.ones(count), np.zeros(count, dtype=bool)
-        low, high = -endless, endless
-        return AllPairs(first, second, difference, low, high, low, high, no_evidence, no_evidence, never)
+        no_evidence = np.ones(count)
+        return AllPairs(first, second, difference, *endless, *endless, no_evidence, no_evidence, never)
     error, freedom = variation.differences(first, second)
     scale = np.abs(values[first]) + np.abs(values[second])
     apart = np.abs(difference) > _ROUNDING * scale
@@ -80,6 +81,8 @@ def compare_all(
         t = np.where(apart, np.abs(difference) / error, 0.0)
     p = np.minimum(1.0, 2 * stdtr(freedom, -t))
     miss = 1 - level / 100
+    if not intervals and count > _MOST_DRAWN:
+        return AllPairs(first, second, difference, *endless, *endless, p, holm(p), never)
     one = -stdtrit(freedom, miss / 2)
     at_once = max(1, min(_DRAWS_AT_ONCE, _NUMBERS_AT_ONCE // count))
     if count > _MOST_DRAWN:
