@@ -13,7 +13,7 @@ PROGRAMS := $(BIN)/python -m pip install --quiet --disable-pip-version-check --n
 # Where all cores have a process of their own, the threads of its linear algebra would only be in their way.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo programs test prove browser plot bench scaling races lint types fuzz clean
+.PHONY: demo programs test test-torch prove browser plot bench scaling races lint types fuzz clean
 
 demo: .venv/installed
 	@$(BIN)/flatmetric demo
@@ -24,6 +24,10 @@ programs: .venv/installed-programs
 # Everything that a change can break, on all cores. The long proofs are left to `make prove`.
 test: .venv/installed-dev browser
 	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto -m 'not prove'
+
+# The same for flatmetric.torch, with a build of PyTorch that is known to work; `make test` leaves these out where PyTorch is missing.
+test-torch: .venv/installed-torch
+	$(ONE_THREAD) $(BIN)/python -m pytest tests/torch src/flatmetric/torch
 
 # The long proofs: tiny problems by the thousand, every sample file damaged in two thousand ways, and how often the verdicts hold, whose tables go into
 # docs/certainty.md, what `check` finds, which goes into docs/checking.md (its real data: FLATMETRIC_DATA), and what the built-in localizer reaches, which
@@ -102,6 +106,10 @@ build/fuzz: core/fuzz/fuzz.cpp $(BUILD_INPUTS)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	$(PROGRAMS)
 	@touch $@ .venv/installed .venv/installed-programs
+
+.venv/installed-torch: .venv/installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'torch==2.13.0'
+	@touch $@
 
 .venv/installed-programs: .venv/made $(BUILD_INPUTS)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[localizers,programs]'

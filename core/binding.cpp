@@ -19,6 +19,7 @@
 #include "frames/matching.hpp"
 #include "frames/nearest.hpp"
 #include "frames/neighbours.hpp"
+#include "frames/slopes.hpp"
 #include "frames/solve.hpp"
 #include "spots/psf.hpp"
 #include "support/gather.hpp"
@@ -174,6 +175,31 @@ SolutionColumns solve(const Coords& truth, const Coords& pred, const std::option
         };
     }
     return out;
+}
+
+template <class T>
+nb::object to_table(Column<T>&& values, std::size_t columns) {
+    const Handed<T> handed(std::move(values));
+    const std::size_t shape[2] = {columns == 0 ? 0 : handed.size / columns, columns};
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<2>>(handed.data, 2, shape, handed.owner));
+}
+
+std::pair<nb::object, nb::object> plan_slopes(const Coords& truth, const Coords& pred, const FrameNumbers& pair_truth,
+                                              const FrameNumbers& pair_pred, const std::optional<Masses>& pair_mass) {
+    const Clouds sides = clouds(truth, pred, std::nullopt, std::nullopt, std::nullopt, std::nullopt);
+    const std::size_t n = pair_truth.shape(0);
+    if (pair_pred.shape(0) != n || (pair_mass && pair_mass->shape(0) != n)) throw nb::value_error("columns of equal length");
+    const auto within = [n](const FrameNumbers& rows, Index end) {
+        return std::all_of(rows.data(), rows.data() + n, [end](std::int64_t row) { return row >= 0 && row < end; });
+    };
+    if (!within(pair_truth, sides.truth.n) || !within(pair_pred, sides.pred.n)) throw nb::value_error("rows within the clouds");
+    Slopes slopes;
+    {
+        const nb::gil_scoped_release released;
+        slopes = slopes_of_plan(sides.truth, sides.pred, sides.dim, {pair_truth.data(), pair_pred.data(), pair_mass ? pair_mass->data() : nullptr, n});
+    }
+    const auto columns = static_cast<std::size_t>(sides.dim);
+    return {to_table(std::move(slopes.truth), columns), to_table(std::move(slopes.pred), columns)};
 }
 
 MatchColumns match(const Coords& truth, const Coords& pred, const std::optional<FrameNumbers>& truth_frame,
@@ -359,6 +385,8 @@ NB_MODULE(_core, m) {
     m.def("solve", &solve, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_mass").none(), nb::arg("pred_mass").none(),
           nb::arg("truth_frame").none(), nb::arg("pred_frame").none(), nb::arg("lam"), nb::arg("divisor"), nb::arg("method"), nb::arg("threads"),
           "The Flat Metric of every frame, for masses as given (None: 1 each); all costs are divided by `divisor`.");
+    m.def("plan_slopes", &plan_slopes, nb::arg("truth"), nb::arg("pred"), nb::arg("pair_truth"), nb::arg("pair_pred"),
+          nb::arg("pair_mass").none(), "How the cost of a plan changes with the coordinates of its points, true and predicted.");
     m.def("follow_lam", &follow, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_mass").none(), nb::arg("pred_mass").none(),
           nb::arg("truth_frame").none(), nb::arg("pred_frame").none(), nb::arg("lam_max"), nb::arg("threads"),
           "The Flat Metric for every lam up to `lam_max`, for masses as given (None: 1 each).");

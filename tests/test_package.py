@@ -33,7 +33,7 @@ GROUND_FLOOR = {
 ROOMS = [
     *("transport", "localizations", "stacks", "formats", "matching", "metrics", "quality", "scoring", "statistics"),
     *("sentences", "simulation", "localizers", "challenge", "plots", "pages", "paper", "page_folder"),
-    *("views", "challenge_report", "api", "", "cli", "__main__"),
+    *("views", "challenge_report", "api", "torch", "", "cli", "__main__"),
 ]
 CORE_ROOMS = ["support", "geometry", "transport", "frames", "text", "spots"]
 

@@ -139,6 +139,13 @@ def solve(
     method: Method,
     threads: int,
 ) -> Solution: ...
+def plan_slopes(
+    truth: npt.NDArray[np.float64],
+    pred: npt.NDArray[np.float64],
+    pair_truth: npt.NDArray[np.int64],
+    pair_pred: npt.NDArray[np.int64],
+    pair_mass: npt.NDArray[np.float64] | None,
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
 def match(
     truth: npt.NDArray[np.float64],
     pred: npt.NDArray[np.float64],

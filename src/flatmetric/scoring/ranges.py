@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from flatmetric.localizations import Localizations, Provenance
 from flatmetric.matching.matched import Matched, dimension, match_tables, photon_threshold, row_warnings, rows_within
 from flatmetric.matching.molecules import BY_POSITION
 from flatmetric.metrics.base import SUMMED, Measure, Settings, Sums
-from flatmetric.metrics.match_sums import centre
+from flatmetric.metrics.match_sums import MatchedRows, centre
 from flatmetric.metrics.molecules import molecule_sums, score_of_sums
 from flatmetric.metrics.rmsmd import whole_set_of
 from flatmetric.scoring.frame_sums import frame_sums, split_without_mass
@@ -193,8 +193,31 @@ def _score_range(plan: _Plan, at: int) -> _RangeSums:
         Localizations(**parts.load(at), provenance=Provenance(file=name))
         for parts, name in zip((plan.truth, plan.pred), plan.names, strict=True)
     )
-    options, settings = plan.options, plan.settings
-    matched = match_tables(truth, pred, options.protocol, settings.dim, plan.threads)
+    settings = plan.settings
+    matched = match_tables(truth, pred, plan.options.protocol, settings.dim, plan.threads)
+    sums, mass, rows = sums_of_part(matched, plan.options, settings)
+    photons = None
+    if rows.truth_photons is not None and rows.pred_photons is not None and len(rows.errors):
+        photons = centre(rows.truth_photons), centre(rows.pred_photons)
+    for name, side in zip(_SIDES, (matched.kept_truth, matched.kept_pred), strict=True):
+        np.save(_points_file(plan, name, at), side.points(settings.dim))
+    within, kept = (matched.truth_rows, matched.pred_rows), (matched.truth_kept, matched.pred_kept)
+    return _RangeSums(
+        sums,
+        mass,
+        (len(within[0]), len(within[1])),
+        (len(kept[0]), len(kept[1])),
+        photons,
+        _keep_molecules(plan, at, truth, matched),
+    )
+
+
+def sums_of_part(
+    matched: Matched, options: ScoreOptions, settings: Settings
+) -> tuple[dict[str, float], float, MatchedRows]:
+    """What a part of the frames adds to a score, by name in `Sums`; its true mass, by which its shares of the Flat
+    Metric are multiplied, so that those of several parts add up; and its matched rows.
+    """
     masses = [_mass(side, options) for side in (matched.kept_truth, matched.kept_pred)]
     flat = flat_metric_of(matched, options.lam, options.weights, options.axis_scale) if masses[0] > 0 else None
     summed = frame_sums(matched, flat, options.weights, options.axis_scale, settings, options.bound)
@@ -203,21 +226,13 @@ def _score_range(plan: _Plan, at: int) -> _RangeSums:
     if flat is None:
         sums["false"] = sums["lower_bound"] = options.lam * masses[1]
         sums["split"] = split_without_mass(matched, options.lam, options.axis_scale)
-    photons = None
-    rows = summed.rows
-    if rows.truth_photons is not None and rows.pred_photons is not None and len(rows.errors):
-        photons = centre(rows.truth_photons), centre(rows.pred_photons)
-    for name, side in zip(_SIDES, (matched.kept_truth, matched.kept_pred), strict=True):
-        np.save(_points_file(plan, name, at), side.points(settings.dim))
-    within, kept = (matched.truth_rows, matched.pred_rows), (matched.truth_kept, matched.pred_kept)
-    return _RangeSums(
-        sums,
-        masses[0],
-        (len(within[0]), len(within[1])),
-        (len(kept[0]), len(kept[1])),
-        photons,
-        _keep_molecules(plan, at, truth, matched),
-    )
+    return sums, masses[0], summed.rows
+
+
+def whole_of_parts(sums: Mapping[str, float], mass: float, settings: Settings) -> Sums:
+    """The sums of the whole from what its parts add up to, and their true mass."""
+    shares = {name: sums[name] / mass if mass else 0.0 for name in _SHARES}
+    return Sums.from_columns({**sums, **shares}, settings)
 
 
 def _mass(side: Localizations, options: ScoreOptions) -> float:
@@ -236,8 +251,7 @@ def _added(found: Sequence[_RangeSums], weights: Weights, settings: Settings) ->
     mass = math.fsum(one.mass for one in found)
     if weights == "photons" and mass == 0 and total["n_truth"]:
         raise InputError(NO_PHOTONS)
-    total |= {name: total[name] / mass if mass else 0.0 for name in _SHARES}
-    return Sums.from_columns(total | _recentred(found), settings)
+    return whole_of_parts(total | _recentred(found), mass, settings)
 
 
 def _recentred(found: Sequence[_RangeSums]) -> dict[str, float]:
