@@ -13,7 +13,7 @@ PROGRAMS := $(BIN)/python -m pip install --quiet --disable-pip-version-check --n
 # Where all cores have a process of their own, the threads of its linear algebra would only be in their way.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo programs test test-torch prove browser plot bench scaling races lint types fuzz clean
+.PHONY: demo programs test test-torch prove browser plot bench bench-work bench-torch scaling races lint types fuzz clean
 
 demo: .venv/installed
 	@$(BIN)/flatmetric demo
@@ -59,11 +59,18 @@ races: build/races
 	build/races 4 filaments 20
 	build/races 4 "20 000 frames" 20
 
-# Every regime against its peers, and how work scales, whose tables go into docs/cluster.md; about forty minutes on an otherwise idle machine.
-# One regime alone: make bench ONLY=H
+# Every regime against its peers; about half an hour on an otherwise idle machine. One alone: make bench ONLY=H. Then how work scales, for
+# docs/cluster.md, and the loss for PyTorch, for docs/training.md; ten minutes each.
 bench: .venv/installed-dev
 	$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY))
-	$(if $(ONLY),,$(BIN)/python -m benchmarks.work)
+	$(if $(ONLY),,$(MAKE) bench-work bench-torch)
+
+bench-work: .venv/installed-dev
+	$(BIN)/python -m benchmarks.work
+
+bench-torch: .venv/installed-torch
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps geomloss
+	$(BIN)/python -m benchmarks.training
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

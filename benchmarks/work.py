@@ -67,7 +67,8 @@ def scoring(place: Path) -> list[float]:
     taken = [seconds_of(lambda: fm.leaderboard(folder, jobs=1, out=folder / "out-0", check=False))]
     for count in (1, 2):
         with workers(count) as (_, executor):
-            Workers(executor=executor).run(fm.flat_metric, [([[0.0, 0.0]], [[1.0, 0.0]])] * 8)  # imports on the workers
+            small, _ = draw(np.random.default_rng(0), 3)
+            Workers(executor=executor).run(fm.score, [(small, small)] * 8)  # imports on the workers
             target = folder / f"out-{count}"
             taken.append(seconds_of(lambda: fm.leaderboard(folder, executor=executor, out=target, check=False)))  # noqa: B023
     return taken

@@ -183,9 +183,9 @@ def test_the_operator_is_as_pytorch_wants_it() -> None:
     own = weights(batch, 7)
     points = batch["pred"].requires_grad_(), batch["truth"].requires_grad_()
     samples = batch["pred_batch"], batch["truth_batch"]
-    torch.library.opcheck(_transport, (*points, lam, *samples, None, None, [1.0, 1.0], SAMPLES, 1))
+    torch.library.opcheck(_transport, (*points, lam, *samples, None, None, [1.0, 1.0], SAMPLES, 1, True, False))
     masses = own["pred_weights"].requires_grad_(), own["truth_weights"].requires_grad_()
-    torch.library.opcheck(_transport, (*points, lam, *samples, *masses, [1.0, 0.5], SAMPLES, 0))
+    torch.library.opcheck(_transport, (*points, lam, *samples, *masses, [1.0, 0.5], SAMPLES, 0, True, True))
 
 
 def test_it_compiles_to_one_graph() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from flatmetric._core import LARGEST, Method, plan_slopes, solve
+from flatmetric._core import LARGEST, BeyondLimitError, Method, plan_slopes, solve
 from flatmetric._validation import thread_count
 from flatmetric.errors import InputError
 from flatmetric.torch.batches import Batch, batch_of
@@ -159,6 +159,8 @@ def _values(batch: Batch, lam: Tensor, scale: list[float], dtype: torch.dtype, t
         scale,
         batch.size,
         0 if threads is None else threads,
+        points[1].requires_grad,
+        False,
     )
     return found[0]
 
@@ -175,71 +177,108 @@ def _transport(
     scale: list[float],
     samples: int,
     threads: int,
+    of_truth: bool,
+    with_pairs: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Each sample's value, its slopes with the positions and the weights of both sides and with lam; and the pairs with
-    their masses, as many as there may be, those that there are not with mass 0.
+    """Each sample's value and its slope with lam; the slopes with the positions of both sides, those of the truth only
+    if they are wanted, and with their weights, if they have any; and, if wanted, the pairs and their masses, as many as
+    there may be, those that there are not with mass 0.
     """
-    here, there = _on_cpu(pred, pred_weights, pred_sample), _on_cpu(truth, truth_weights, truth_sample)
-    (x, a, i), (y, b, j) = here, there
+    x, y, a, b, i, j = _on_cpu(pred, truth, pred_weights, truth_weights, pred_sample, truth_sample)
     length = float(lam)
-    _check_numbers(x, a, i, y, b, j, length, samples)
-    factors = np.asarray(scale)
-    x, y = np.ascontiguousarray(x * factors), np.ascontiguousarray(y * factors)
-    found = solve(y, x, b, a, j, i, length, 1.0, Method.automatic, thread_count(threads or None))
+    _check_numbers(a, b, i, j, length, samples)
+    if any(factor != 1.0 for factor in scale):
+        x, y = x * np.asarray(scale), y * np.asarray(scale)
+    try:
+        found = solve(y, x, b, a, j, i, length, 1.0, Method.automatic, thread_count(threads or None))
+    except BeyondLimitError:
+        _check_positions(pred=x, truth=y)
+        raise
     frames = found.frames
     assert frames is not None
     value, unmatched = np.zeros(samples), np.zeros(samples)
     unmatched[frames.frame] = (frames.missed + frames.false) / length
     value[frames.frame] = frames.displaced + frames.missed + frames.false
-    mass = found.pair_mass
+    mass, nothing = found.pair_mass, np.zeros(0)
     slopes_y, slopes_x = plan_slopes(y, x, found.pair_truth, found.pair_pred, mass)
-    pairs, rows = np.zeros((2, _most_pairs(len(x), len(y), a is not None)), dtype=np.int64), len(found.pair_truth)
-    pairs[0, :rows], pairs[1, :rows] = found.pair_pred, found.pair_truth
-    masses = np.zeros(pairs.shape[1])
-    masses[:rows] = 1.0 if mass is None else mass
-    like = {"dtype": pred.dtype, "device": pred.device}
-    return (
-        torch.from_numpy(value).to(**like),
-        torch.from_numpy(slopes_x * factors).to(**like),
-        torch.from_numpy(slopes_y * factors).to(**like),
-        torch.from_numpy(-found.pred_potential).to(**like),
-        torch.from_numpy(np.array(found.truth_potential)).to(**like),
-        torch.from_numpy(unmatched).to(**like),
-        torch.from_numpy(pairs).to(pred.device),
-        torch.from_numpy(masses).to(**like),
-    )
+    if any(factor != 1.0 for factor in scale):
+        slopes_x, slopes_y = slopes_x * np.asarray(scale), slopes_y * np.asarray(scale)
+    rows, most = len(found.pair_truth), _most_pairs(len(x), len(y), a is not None, with_pairs)
+    pairs, masses = np.zeros((2, most), dtype=np.int64), np.zeros(most)
+    if with_pairs:
+        pairs[0, :rows], pairs[1, :rows] = found.pair_pred, found.pair_truth
+        masses[:rows] = 1.0 if mass is None else mass
+    columns = [
+        value,
+        unmatched,
+        slopes_x,
+        slopes_y if of_truth else np.zeros((0, y.shape[1])),
+        nothing if a is None else -found.pred_potential,
+        nothing if b is None else found.truth_potential,
+        masses,
+    ]
+    sent = [column.to(pred.dtype, copy=True) for column in _on_device(columns, pred.device)]
+    return (*sent[:6], torch.from_numpy(pairs).to(pred.device), sent[6])
 
 
-def _most_pairs(n: int, m: int, weighted: bool) -> int:
-    return n + m if weighted else min(n, m)
+def _most_pairs(n: int, m: int, weighted: bool, wanted: bool) -> int:
+    return 0 if not wanted else n + m if weighted else min(n, m)
 
 
-def _on_cpu(points: Tensor, weights: Tensor | None, sample: Tensor) -> tuple[Any, Any, Any]:
-    """Positions, weights and samples as arrays, by one copy from another device."""
-    columns = [points.detach().to(torch.float64)]
-    columns += [] if weights is None else [weights.detach().to(torch.float64)[:, None]]
-    if points.device.type == "cpu":
-        own = None if weights is None else columns[1][:, 0].contiguous().numpy()
-        return columns[0].contiguous().numpy(), own, sample.contiguous().numpy()
-    packed = torch.cat([*columns, sample.to(torch.float64)[:, None]], dim=1).cpu().numpy()
-    dim = points.shape[1]
-    own = None if weights is None else np.ascontiguousarray(packed[:, dim])
-    return packed[:, :dim], own, packed[:, -1].astype(np.int64)
+def _on_cpu(*given: Tensor | None) -> list[Any]:
+    """Tensors of numbers and of indices as arrays, by one copy from another device."""
+    columns = [None if one is None else one.detach() for one in given]
+    wide = [
+        None if one is None else (one.to(torch.float64) if one.is_floating_point() else one).contiguous()
+        for one in columns
+    ]
+    there = [one for one in wide if one is not None]
+    if there[0].device.type == "cpu":
+        return [None if one is None else one.numpy() for one in wide]
+    # Whole numbers travel as the floats of the same bits.
+    packed = torch.cat([one.view(torch.float64).reshape(-1) for one in there])
+    host = torch.empty(packed.shape, dtype=torch.float64, pin_memory=packed.device.type == "cuda")
+    host.copy_(packed)
+    arrays, done = list[Any](), 0
+    for one in wide:
+        if one is None:
+            arrays.append(None)
+            continue
+        part = host[done : done + one.numel()].view(one.dtype).reshape(one.shape)
+        arrays.append(part.numpy())
+        done += one.numel()
+    return arrays
 
 
-def _check_numbers(x: Any, a: Any, i: Any, y: Any, b: Any, j: Any, lam: float, samples: int) -> None:
+def _on_device(columns: list[Any], device: Any) -> list[Tensor]:
+    """Arrays of floats as tensors, by one copy to another device."""
+    if device.type == "cpu":
+        return [torch.from_numpy(np.asarray(column)) for column in columns]
+    sizes = [column.size for column in columns]
+    host = torch.empty(sum(sizes), dtype=torch.float64, pin_memory=device.type == "cuda")
+    np.concatenate([column.reshape(-1) for column in columns], out=host.numpy())
+    parts = host.to(device).split(sizes)
+    return [part.reshape(column.shape) for part, column in zip(parts, columns, strict=True)]
+
+
+def _check_numbers(a: Any, b: Any, i: Any, j: Any, lam: float, samples: int) -> None:
     if not (lam > 0 and math.isfinite(lam)):
         raise InputError(f"lam is {lam:g}; give a positive length in nm")
-    for name, points, weights, sample in (("pred", x, a, i), ("truth", y, b, j)):
-        if len(points) and not np.abs(points).max() <= LARGEST:  # NaN is not
-            at = int(np.argmin(np.abs(points).max(axis=1) <= LARGEST))
-            raise InputError(f"row {at} of {name} is {points[at].tolist()}; give finite positions in nm")
+    for name, weights, sample in (("pred", a, i), ("truth", b, j)):
         if weights is not None and len(weights) and not (weights.min() >= 0 and weights.max() <= LARGEST):
             at = int(np.argmin((weights >= 0) & (weights <= LARGEST)))
             raise InputError(f"row {at} of {name}_weights is {weights[at]:g}; give finite weights from 0")
         if len(sample) and not (sample.min() >= 0 and sample.max() < samples):
             at = int(np.argmin((sample >= 0) & (sample < samples)))
             raise InputError(f"row {at} of {name}_batch is {sample[at]}; give numbers from 0 to {samples - 1}")
+
+
+def _check_positions(**sides: Any) -> None:
+    for name, points in sides.items():
+        fine = (np.abs(points) <= LARGEST).all(axis=1)  # NaN is not
+        if not fine.all():
+            at = int(np.argmin(fine))
+            raise InputError(f"row {at} of {name} is {points[at].tolist()}; give finite positions in nm")
 
 
 @_transport.register_fake
@@ -254,23 +293,27 @@ def _(
     scale: list[float],
     samples: int,
     threads: int,
+    of_truth: bool,
+    with_pairs: bool,
 ) -> tuple[Tensor, ...]:
-    most = _most_pairs(len(pred), len(truth), pred_weights is not None)
+    most = _most_pairs(len(pred), len(truth), pred_weights is not None, with_pairs)
     return (
         pred.new_empty(samples),
-        pred.new_empty(pred.shape),
-        pred.new_empty(truth.shape),
-        pred.new_empty(len(pred)),
-        pred.new_empty(len(truth)),
         pred.new_empty(samples),
+        pred.new_empty(pred.shape),
+        pred.new_empty((len(truth) if of_truth else 0, truth.shape[1])),
+        pred.new_empty(0 if pred_weights is None else len(pred)),
+        pred.new_empty(0 if truth_weights is None else len(truth)),
         pred_sample.new_empty((2, most)),
         pred.new_empty(most),
     )
 
 
 def _keep(ctx: Any, inputs: Any, output: Any) -> None:
-    pred, truth, lam, pred_sample, truth_sample, _, _, ctx.scale, _, _ = inputs
-    ctx.save_for_backward(pred, truth, lam, pred_sample, truth_sample, *output[1:])
+    points, ctx.settings = inputs[:7], inputs[7:11]
+    ctx.weighted = points[5] is not None
+    kept = [one for one in points if one is not None]
+    ctx.save_for_backward(*kept, *output[1:6])
     ctx.set_materialize_grads(False)
 
 
@@ -278,14 +321,14 @@ def _backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
     """Only the values are differentiable; the slopes are what they are."""
     of_value = gradients[0]
     if of_value is None:
-        return (None,) * 10
-    pred, truth, lam, pred_sample, truth_sample, *slopes, unmatched, pairs, masses = ctx.saved_tensors
+        return (None,) * 12
+    *points, unmatched, along_pred, along_truth, of_pred, of_truth = ctx.saved_tensors
+    lam, pred_sample, truth_sample = points[2:5]
     wanted = ctx.needs_input_grad
-    along_pred, along_truth, of_pred, of_truth = slopes
     for_pred, for_truth = of_value[pred_sample], of_value[truth_sample]
     if torch.is_grad_enabled() and (wanted[0] or wanted[1]):
         # Somebody wants to differentiate this again: the same slopes as a function of the positions.
-        along_pred, along_truth = _slopes(pred, truth, pairs, masses, ctx.scale)
+        along_pred, along_truth = _slopes(points if ctx.weighted else [*points, None, None], ctx.settings)
     return (
         for_pred[:, None] * along_pred if wanted[0] else None,
         for_truth[:, None] * along_truth if wanted[1] else None,
@@ -297,14 +340,20 @@ def _backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
         None,
         None,
         None,
+        None,
+        None,
     )
 
 
-def _slopes(pred: Tensor, truth: Tensor, pairs: Tensor, masses: Tensor, scale: list[float]) -> tuple[Tensor, Tensor]:
+def _slopes(points: Sequence[Tensor | None], settings: tuple[Any, ...]) -> tuple[Tensor, Tensor]:
     """How the cost of a plan changes with the positions, by operations that can be differentiated."""
+    fixed = [None if one is None else one.detach() for one in points]
+    pairs, masses = _transport(*fixed, *settings, True)[6:]
+    pred, truth = points[0], points[1]
+    assert pred is not None and truth is not None
     if pairs.shape[1] == 0:
         return torch.zeros_like(pred), torch.zeros_like(truth)
-    factors = torch.tensor(scale, dtype=pred.dtype, device=pred.device)
+    factors = torch.tensor(settings[0], dtype=pred.dtype, device=pred.device)
     steps = (pred[pairs[0]] - truth[pairs[1]]) * factors
     squared = (steps**2).sum(dim=1)
     apart = squared > 0
