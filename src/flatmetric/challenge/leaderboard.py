@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from flatmetric._files import csv_text, json_text, make_folder, read_json, write_text
 from flatmetric._progress import Progress
 from flatmetric._shown import Shown
 from flatmetric._work import Failed, Workers
 from flatmetric.challenge.store import ScoreStore
-from flatmetric.challenge.submissions import Found, Submission, options_for
+from flatmetric.challenge.submissions import Found, Submission, Tables, options_for
 from flatmetric.challenge.training import tuned_name
 from flatmetric.errors import InputError
 from flatmetric.formats.conversion import ReadOptions
@@ -49,7 +52,7 @@ class LeaderboardOptions:
     workers: Workers = field(default_factory=Workers)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Leaderboard(Shown):
     """Ranks with their entries, the results that have no score with the reason, and the files that were ignored.
 
@@ -82,17 +85,18 @@ class Leaderboard(Shown):
             scores[name] = self.options.scored(truth, pred)
         return scores
 
-    @property
+    @cached_property
     def suspect(self) -> dict[tuple[str, str], list[str]]:
         """What looks wrong with results, by data set and program; only those with which something does."""
         lam, said = self.settings["lam"], {}
-        alike: dict[tuple[str, int], list[Entry]] = {}
+        alike: dict[Any, list[Entry]] = {}
         for entry in self.entries:
-            alike.setdefault((entry.dataset, entry.rows), []).append(entry)
+            alike.setdefault(_likeness(entry), []).append(entry)
+        copied = {
+            id(entry): names for group in alike.values() for entry, names in zip(group, _copies(group), strict=True)
+        }
         for entry in self.entries:
-            value = entry.metrics["flat_metric"]
-            others = alike[entry.dataset, entry.rows]
-            copies = [other.program for other in others if other is not entry and _copied(other, entry)]
+            value, copies = entry.metrics["flat_metric"], copied[id(entry)]
             remarks = [*entry.findings, *(f"a copy of {other}" for other in copies)]
             if value is not None and value > lam * (1 + 1e-9):
                 remarks.append(f"worse than an empty file, which has {lam:g} nm")
@@ -220,16 +224,25 @@ def _place(dataset: str, standing: Standing) -> dict[str, Any]:
     }
 
 
-def _copied(a: Entry, b: Entry) -> bool:
-    """Whether one result is a copy of another, perhaps in another format; tuning may well end at the defaults."""
-    if tuned_name(a.program) == b.program or tuned_name(b.program) == a.program:
-        return False
-    if a.rows != b.rows or a.rows < _FEWEST_ALIKE or len(a.sample) != len(b.sample):
-        return False
-    return all(
-        one[0] == two[0] and abs(one[1] - two[1]) <= _NEAR and abs(one[2] - two[2]) <= _NEAR
-        for one, two in zip(a.sample, b.sample, strict=True)
-    )
+def _likeness(entry: Entry) -> tuple[str, int, tuple[int, ...]]:
+    """What copies of a result share exactly: data set, number of rows, and the frames of some of them."""
+    return entry.dataset, entry.rows, tuple(row[0] for row in entry.sample)
+
+
+def _copies(alike: Sequence[Entry]) -> list[list[str]]:
+    """For each of some results that are alike, which others are copies of it, perhaps in another format; tuning may
+    well end at the defaults.
+    """
+    if alike[0].rows < _FEWEST_ALIKE or len(alike) == 1:
+        return [[] for _ in alike]
+    places = np.array([[row[1:] for row in entry.sample] for entry in alike])
+    names = [entry.program for entry in alike]
+    found = []
+    for at, own in enumerate(names):
+        near = np.flatnonzero((np.abs(places - places[at]) <= _NEAR).all(axis=(1, 2))).tolist()
+        others = [names[k] for k in near if k != at]
+        found.append([name for name in others if tuned_name(name) != own and tuned_name(own) != name])
+    return found
 
 
 _FEWEST_ALIKE = 10  # rows
@@ -359,7 +372,8 @@ def _score_all(
     submissions: Sequence[Submission], store: ScoreStore, options: LeaderboardOptions, progress: Progress | None
 ) -> list[Entry | str]:
     """An entry for each submission, or why there is none; each is in the store as soon as it is made."""
-    reading = [_reading(one, options) for one in submissions]
+    tables: Tables = {}
+    reading = [_reading(one, options, tables) for one in submissions]
     keys = store.keys(submissions, [None if isinstance(own, str) else own for own in reading])
     outcomes: list[Entry | str | None] = [own if isinstance(own, str) else None for own in reading]
     todo = []
@@ -390,9 +404,9 @@ def _score_all(
     return [outcome for outcome in outcomes if outcome is not None]
 
 
-def _reading(one: Submission, options: LeaderboardOptions) -> ReadOptions | str:
+def _reading(one: Submission, options: LeaderboardOptions, tables: Tables) -> ReadOptions | str:
     try:
-        return options_for(one.result, options.pred)
+        return options_for(one.result, options.pred, tables)
     except InputError as error:
         return str(error)
 

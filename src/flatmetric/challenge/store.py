@@ -91,12 +91,16 @@ class ScoreStore:
                         fresh.append((name, *known[name]))
             return found[path]
 
+        def beside(path: Path) -> list[Path]:
+            names = [suffix for suffix in SIDE_SUFFIXES if path.with_suffix(suffix).is_file()]
+            return [other for suffix in names if (other := Source(path).beside(suffix)) is not None]
+
         fresh: list[tuple[Any, ...]] = []
         keys: list[str | None] = []
         for one, options in zip(submissions, reading, strict=True):
             try:
-                beside = [Source(path).beside(suffix) for path in (one.truth, one.result) for suffix in SIDE_SUFFIXES]
-                parts = [content(path) for path in (one.truth, one.result, *beside) if path is not None]
+                used = one.truth, one.result, *beside(one.truth), *beside(one.result)
+                parts = [content(path) for path in used]
             except (OSError, InputError):
                 keys.append(None)
                 continue

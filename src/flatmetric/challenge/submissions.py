@@ -19,9 +19,13 @@ _FOLDERS_ABOVE = 3  # result, results, DATASET, FOLDER
 _PARTS = "____"  # between the parts of the challenge's file names
 
 
-def options_for(path: Path, options: ReadOptions) -> ReadOptions:
+Tables = dict[Path, dict[str, dict[str, Any]]]
+"""The reading options in the `submissions.toml` of folders."""
+
+
+def options_for(path: Path, options: ReadOptions, tables: Tables | None = None) -> ReadOptions:
     r"""The reading options of one result: those given, and otherwise those that a `submissions.toml` in its folder, or
-    in one of the folders above it, gives for it.
+    in one of the folders above it, gives for it. `tables` keeps these files for other results.
 
     Examples
     --------
@@ -32,9 +36,11 @@ def options_for(path: Path, options: ReadOptions) -> ReadOptions:
     'px'
     """
     own: dict[str, Any] = {}
-    for folder in reversed(path.absolute().parents[:_FOLDERS_ABOVE]):
-        table = _options_in(folder / OPTIONS)
-        found = table.get(path.absolute().relative_to(folder).as_posix())
+    tables, path = {} if tables is None else tables, path.absolute()
+    for folder in reversed(path.parents[:_FOLDERS_ABOVE]):
+        if folder not in tables:
+            tables[folder] = _options_in(folder / OPTIONS)
+        found = tables[folder].get(path.relative_to(folder).as_posix()) if tables[folder] else None
         if found is None:
             continue
         known = [field.name for field in dataclasses.fields(ReadOptions)]

@@ -7,12 +7,14 @@ import math
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray
+from flatmetric._validation import thread_count
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.statistics.comparison import Pair, all_pairs, pairs_of
 from flatmetric.statistics.entries import Entry, Joint, vary_together
@@ -21,6 +23,7 @@ from flatmetric.statistics.sampling import variation_of_blocks
 from flatmetric.statistics.simultaneous import rank_sets
 
 _MANY_ENTRIES = {"pearson": 100_000, "spearman": 5000, "kendall": 200}
+_MANY_FOR_KENDALL = 5000
 _MOST_IN_SQUARE = 400  # entries of which all pairs are looked at together
 _MOST_PAIRED = 200  # programs of a data set: of more, nobody reads pairs and letters
 _FEWEST_REPLICATES = 3
@@ -330,7 +333,7 @@ def correlations(entries: Sequence[Entry], *, resamples: int = 500, seed: int = 
     """Pearson, Spearman and Kendall correlations of every two metrics over all entries, with 95 % bootstrap intervals.
 
     Settings of one method, and one program on several data sets, are not independent: methods are drawn, each with all
-    its entries.
+    its entries. Kendall's coefficients of more than 5000 entries have no interval: it would take longer than all else.
 
     Examples
     --------
@@ -354,7 +357,11 @@ def correlations(entries: Sequence[Entry], *, resamples: int = 500, seed: int = 
         for kind in ("pearson", "spearman", "kendall"):
             # With many entries a tenth of the draws has to do.
             draws = resamples // 10 if len(values) > _MANY_ENTRIES[kind] else resamples
-            drawn = [coefficients(values[chosen], kind) for chosen in _drawn_methods(methods, draws, rng)]
+            if kind == "kendall" and len(values) > _MANY_FOR_KENDALL:
+                draws = 0
+            with ThreadPoolExecutor(thread_count(None)) as pool:  # sorting leaves the lock to others
+                chosen = _drawn_methods(methods, draws, rng)
+                drawn = list(pool.map(lambda rows, kind=kind, own=values: coefficients(own[rows], kind), chosen))
             of_all = coefficients(values, kind)
             for a, b in here:
                 at = columns.index(a), columns.index(b)
