@@ -131,8 +131,8 @@ def large_board() -> tuple[float, float]:
 
 
 def stored_board(place: Path) -> tuple[float, float]:
-    """Seconds of a command for 10 000 results that were scored before, of 100 programs with 10 settings on 10 data sets;
-    and what is left of it without the writing of tables.
+    """Seconds of a command for 10 000 results that were scored before, of 100 programs with 10 settings on 10 data
+    sets; and what is left of it without the writing of tables.
     """
     folder = place / "stored"
     for dataset in range(10):

@@ -17,12 +17,12 @@ struct PlanRows {
 };
 
 // How the cost of a plan changes with every coordinate of its points, which have `dim` each: the mass of a pair times the
-// unit vector along it, 0 for pairs at the same place.
+// unit vector along it, 0 for pairs at the same place. Those of the truth are left empty where nobody wants them.
 struct Slopes {
     Column<double> truth;
     Column<double> pred;
 };
 
-Slopes slopes_of_plan(const Cloud& truth, const Cloud& pred, int dim, const PlanRows& pairs);
+Slopes slopes_of_plan(const Cloud& truth, const Cloud& pred, int dim, const PlanRows& pairs, bool of_truth, int threads);
 
 }  // namespace flatmetric

@@ -145,6 +145,8 @@ def plan_slopes(
     pair_truth: npt.NDArray[np.int64],
     pair_pred: npt.NDArray[np.int64],
     pair_mass: npt.NDArray[np.float64] | None,
+    of_truth: bool,
+    threads: int,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
 def match(
     truth: npt.NDArray[np.float64],

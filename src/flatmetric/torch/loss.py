@@ -99,11 +99,11 @@ def flat_metric(
     )
     dtype = torch.float64 if torch.float64 in (pred.dtype, truth.dtype) else torch.float32
     value = _values(batch, _length(lam, pred, dtype), _scale(axis_scale, pred.shape[-1]), dtype, threads)
-    if normalize == "truth":
-        value = value / _mean_mass(batch, dtype)
     if batch.single or reduction == "sum":
-        return value.sum()
-    return value.mean() if reduction == "mean" else value
+        value = value.sum()
+    elif reduction == "mean":
+        value = value.mean()
+    return value / _mean_mass(batch, dtype) if normalize == "truth" else value
 
 
 def _check_choices(normalize: Any, reduction: Any) -> None:
@@ -185,12 +185,12 @@ def _transport(
     there may be, those that there are not with mass 0.
     """
     x, y, a, b, i, j = _on_cpu(pred, truth, pred_weights, truth_weights, pred_sample, truth_sample)
-    length = float(lam)
+    length, workers = float(lam), thread_count(threads or None)
     _check_numbers(a, b, i, j, length, samples)
     if any(factor != 1.0 for factor in scale):
         x, y = x * np.asarray(scale), y * np.asarray(scale)
     try:
-        found = solve(y, x, b, a, j, i, length, 1.0, Method.automatic, thread_count(threads or None))
+        found = solve(y, x, b, a, j, i, length, 1.0, Method.automatic, workers)
     except BeyondLimitError:
         _check_positions(pred=x, truth=y)
         raise
@@ -200,7 +200,7 @@ def _transport(
     unmatched[frames.frame] = (frames.missed + frames.false) / length
     value[frames.frame] = frames.displaced + frames.missed + frames.false
     mass, nothing = found.pair_mass, np.zeros(0)
-    slopes_y, slopes_x = plan_slopes(y, x, found.pair_truth, found.pair_pred, mass)
+    slopes_y, slopes_x = plan_slopes(y, x, found.pair_truth, found.pair_pred, mass, of_truth, workers)
     if any(factor != 1.0 for factor in scale):
         slopes_x, slopes_y = slopes_x * np.asarray(scale), slopes_y * np.asarray(scale)
     rows, most = len(found.pair_truth), _most_pairs(len(x), len(y), a is not None, with_pairs)
@@ -212,12 +212,12 @@ def _transport(
         value,
         unmatched,
         slopes_x,
-        slopes_y if of_truth else np.zeros((0, y.shape[1])),
+        slopes_y,
         nothing if a is None else -found.pred_potential,
         nothing if b is None else found.truth_potential,
         masses,
     ]
-    sent = [column.to(pred.dtype, copy=True) for column in _on_device(columns, pred.device)]
+    sent = [column.to(pred.dtype) for column in _on_device(columns, pred.device)]
     return (*sent[:6], torch.from_numpy(pairs).to(pred.device), sent[6])
 
 
@@ -257,8 +257,8 @@ def _on_device(columns: list[Any], device: Any) -> list[Tensor]:
     sizes = [column.size for column in columns]
     host = torch.empty(sum(sizes), dtype=torch.float64, pin_memory=device.type == "cuda")
     np.concatenate([column.reshape(-1) for column in columns], out=host.numpy())
-    parts = host.to(device).split(sizes)
-    return [part.reshape(column.shape) for part, column in zip(parts, columns, strict=True)]
+    parts = host.to(device).split(sizes)  # outputs of an operator must not share memory
+    return [part.reshape(column.shape).clone() for part, column in zip(parts, columns, strict=True)]
 
 
 def _check_numbers(a: Any, b: Any, i: Any, j: Any, lam: float, samples: int) -> None:
@@ -325,7 +325,8 @@ def _backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
     *points, unmatched, along_pred, along_truth, of_pred, of_truth = ctx.saved_tensors
     lam, pred_sample, truth_sample = points[2:5]
     wanted = ctx.needs_input_grad
-    for_pred, for_truth = of_value[pred_sample], of_value[truth_sample]
+    for_pred = _of_points(of_value, pred_sample) if wanted[0] or wanted[5] else of_value
+    for_truth = _of_points(of_value, truth_sample) if wanted[1] or wanted[6] else of_value
     if torch.is_grad_enabled() and (wanted[0] or wanted[1]):
         # Somebody wants to differentiate this again: the same slopes as a function of the positions.
         along_pred, along_truth = _slopes(points if ctx.weighted else [*points, None, None], ctx.settings)
@@ -343,6 +344,11 @@ def _backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
         None,
         None,
     )
+
+
+def _of_points(of_value: Tensor, sample: Tensor) -> Tensor:
+    """The gradient of each point's sample; of a sum or a mean it is the same for all."""
+    return of_value[:1] if of_value.stride(0) == 0 else of_value[sample]
 
 
 def _slopes(points: Sequence[Tensor | None], settings: tuple[Any, ...]) -> tuple[Tensor, Tensor]:
