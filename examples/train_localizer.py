@@ -1,0 +1,253 @@
+"""Trains a small convolutional localizer by the Flat Metric and by a common loss, and scores both on unseen data.
+
+Run from the repository, with PyTorch installed: python -m examples.train_localizer --out DIR [--steps N] [--seeds N]
+Images come from the package's own simulator. Both losses get the same images, steps and seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+import flatmetric as fm
+from flatmetric.localizations import Localizations
+from flatmetric.simulation.datasets import Dataset, named
+from flatmetric.simulation.movie import images, molecules
+from flatmetric.simulation.structures import STRUCTURES
+from flatmetric.torch import flat_metric
+
+LAM = 125.0  # nm
+CHANNELS, BLOCKS = 48, 5
+FRAMES_AT_ONCE = 100
+LIKELIEST = 256  # pixels of a frame that take part in the transport; all others count as false
+HELD_OUT = {"low density": "MT3.N2.LD", "high density": "MT4.N2.HD"}
+
+
+class Block(nn.Module):
+    """Two convolutions beside an identity."""
+
+    def __init__(self, reach: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Conv2d(CHANNELS, CHANNELS, 3, padding=reach, dilation=reach),
+            nn.BatchNorm2d(CHANNELS),
+            nn.ReLU(),
+            nn.Conv2d(CHANNELS, CHANNELS, 3, padding=1),
+            nn.BatchNorm2d(CHANNELS),
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The sum of both."""
+        return torch.relu(x + self.layers(x))
+
+
+class Network(nn.Module):
+    """From images in photons, (frames, height, width), to (frames, 3, height, width): the logit of the probability that
+    a molecule is nearest to a pixel, and where it lies from the middle of it, x and y in pixels.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(1, CHANNELS, 5, padding=2)
+        self.blocks = nn.Sequential(*(Block(reach) for reach in (1, 2, 4, 2, 1)[:BLOCKS]))
+        self.last = nn.Conv2d(CHANNELS, 3, 3, padding=1)
+        nn.init.constant_(self.last.bias[:1], -3.0)  # most pixels have no molecule
+
+    def forward(self, photons: Tensor) -> Tensor:
+        """Logits and offsets."""
+        seen = torch.sqrt(photons.clamp_min(0) + 1.0)  # noise of about the same size everywhere
+        seen = (seen - seen.flatten(1).median(dim=1).values[:, None, None]) / 3.0
+        found = self.last(self.blocks(torch.relu(self.first(seen[:, None]))))
+        return torch.cat([found[:, :1], 1.2 * torch.tanh(found[:, 1:])], dim=1)
+
+
+def simulated(number: int) -> tuple[Any, Localizations]:
+    """A training movie of its own kind: structure, density, brightness and background are drawn."""
+    rng = np.random.default_rng([7, number])
+    usual = named("MT3.N2.LD")
+    dataset = dataclasses.replace(
+        usual,
+        name=f"training-{number}",
+        structure=str(rng.choice(sorted(STRUCTURES))),
+        frames=FRAMES_AT_ONCE,
+        density=float(np.exp(rng.uniform(np.log(0.03), np.log(2.0)))),
+        photons=float(usual.photons * np.exp(rng.uniform(-0.5, 0.5))),
+        background=float(usual.background * np.exp(rng.uniform(-0.5, 0.5))),
+    )
+    return movie(dataset, 100_000 + number)
+
+
+def movie(dataset: Dataset, seed: int) -> tuple[Any, Localizations]:
+    """Images in photons, and the truth."""
+    truth = molecules(dataset, seed)
+    counts = np.stack(list(images(truth, dataset, seed))).astype(np.float32)
+    return (counts - dataset.camera.offset) * dataset.camera.photons_per_count, truth
+
+
+@dataclasses.dataclass(frozen=True)
+class Truths:
+    """Positions in nm of the molecules of many frames, sorted by frame; those of frame k begin at `starts[k]`."""
+
+    places: Tensor
+    starts: Tensor
+
+    def of(self, frames: Tensor) -> tuple[Tensor, Tensor]:
+        """The molecules of some frames, and to which of these each belongs."""
+        counts = self.starts[frames + 1] - self.starts[frames]
+        sample = torch.repeat_interleave(torch.arange(len(frames), device=frames.device), counts)
+        within = torch.arange(len(sample), device=frames.device) - torch.repeat_interleave(
+            counts.cumsum(0) - counts, counts
+        )
+        return self.places[self.starts[frames][sample] + within], sample
+
+
+def training_set(movies: int, device: str) -> tuple[Tensor, Truths]:
+    """All images and their truth, on the device."""
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        parts = list(pool.map(simulated, range(movies)))
+    photons = torch.tensor(np.concatenate([part for part, _ in parts]), device=device)
+    frames = np.concatenate([truth.frame - 1 + FRAMES_AT_ONCE * k for k, (_, truth) in enumerate(parts)])
+    places = np.concatenate([truth.points(2) for _, truth in parts])
+    order = np.argsort(frames, kind="stable")
+    starts = np.searchsorted(frames[order], np.arange(len(photons) + 1))
+    return photons, Truths(
+        torch.tensor(places[order], dtype=torch.float32, device=device), torch.tensor(starts, device=device)
+    )
+
+
+def candidates(found: Tensor, pixel_size: float = 100.0) -> tuple[Tensor, Tensor]:
+    """Of each pixel: where its molecule would be, (frames, pixels, 2) in nm, and how likely it is there."""
+    _, _, height, width = found.shape
+    y, x = torch.meshgrid(
+        torch.arange(height, device=found.device), torch.arange(width, device=found.device), indexing="ij"
+    )
+    places = torch.stack([x + 0.5 + found[:, 1], y + 0.5 + found[:, 2]], dim=-1) * pixel_size
+    return places.flatten(1, 2), torch.sigmoid(found[:, 0]).flatten(1)
+
+
+def by_flat_metric(found: Tensor, places: Tensor, sample: Tensor, lam: float) -> Tensor:
+    """The Flat Metric between the pixels, weighted by their probabilities, and the molecules."""
+    where, likely = candidates(found)
+    best = likely.detach().topk(LIKELIEST, dim=1).indices
+    weights = likely.gather(1, best)
+    points = where.gather(1, best[..., None].expand(-1, -1, 2))
+    frame = torch.arange(len(found), device=found.device)[:, None].expand_as(best)
+    value = flat_metric(
+        points.reshape(-1, 2),
+        places,
+        lam,
+        pred_batch=frame.reshape(-1),
+        truth_batch=sample,
+        pred_weights=weights.reshape(-1),
+        truth_weights=torch.ones(len(places), device=found.device),
+        normalize=None,
+        reduction="sum",
+        batch_size=len(found),
+    )
+    rest = lam * (likely.sum() - weights.sum())
+    return (value + rest) / (lam * max(1, len(places)))
+
+
+def by_pixels(found: Tensor, places: Tensor, sample: Tensor) -> Tensor:
+    """Cross-entropy of which pixels hold a molecule, and the mean square error of the offsets there, in pixels."""
+    x, y = (places / 100.0).T
+    column, row = (axis.floor().long().clamp(0, found.shape[-1] - 1) for axis in (x, y))
+    held = torch.zeros_like(found[:, 0])
+    held[sample, row, column] = 1.0
+    entropy = nn.functional.binary_cross_entropy_with_logits(found[:, 0], held, reduction="sum")
+    offsets = found[sample, 1:, row, column]
+    errors = (offsets - torch.stack([x - column - 0.5, y - row - 0.5], dim=1)) ** 2
+    return (entropy + 4.0 * errors.sum()) / max(1, len(places))
+
+
+def trained(kind: str, seed: int, data: tuple[Tensor, Truths], steps: int, device: str) -> Network:
+    """A network trained by one loss."""
+    torch.manual_seed(seed)
+    photons, truths = data
+    network = Network().to(device)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=1e-3, weight_decay=1e-4)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 2e-3, total_steps=steps)
+    for step in range(steps):
+        frames = torch.randint(0, len(photons), (32,), device=device)
+        places, sample = truths.of(frames)
+        found = network(photons[frames])
+        if kind == "flat metric":
+            # Far-off detections feel a pull at first; at the end lam is the one that counts.
+            loss = by_flat_metric(found, places, sample, LAM * (1 + 2 * max(0.0, 1 - 2 * step / steps)))
+        else:
+            loss = by_pixels(found, places, sample)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        if step % 500 == 0:
+            print(f"{kind}, seed {seed}, step {step}: {loss.item():.4f}", flush=True)
+    return network.eval()
+
+
+@torch.no_grad()
+def localized(network: Network, photons: Any, device: str, least: float = 0.5) -> dict[str, Any]:
+    """What a network finds: peaks of the probability whose neighbourhood adds up to `least`, at its mean position."""
+    rows: dict[str, list[Any]] = {"frame": [], "x": [], "y": []}
+    for begin in range(0, len(photons), 256):
+        found = network(torch.tensor(photons[begin : begin + 256], device=device))
+        where, likely = candidates(found)
+        size = found.shape[-2:]
+        p = likely.reshape(-1, 1, *size)
+        peak = p == nn.functional.max_pool2d(p, 3, 1, 1)
+        mass = 9 * nn.functional.avg_pool2d(p, 3, 1, 1)
+        mean = (
+            9
+            * nn.functional.avg_pool2d(p * where.reshape(-1, *size, 2).permute(0, 3, 1, 2), 3, 1, 1)
+            / mass.clamp_min(1e-9)
+        )
+        frame, _, row, column = torch.nonzero(peak & (mass > least), as_tuple=True)
+        rows["frame"].append(frame.cpu().numpy() + begin + 1)
+        for axis, name in enumerate("xy"):
+            rows[name].append(mean[frame, axis, row, column].double().cpu().numpy())
+    return {name: np.concatenate(values) for name, values in rows.items()}
+
+
+def main() -> None:
+    """Train by both losses with several seeds, and score on data sets that were not used for it."""
+    parser = argparse.ArgumentParser(prog="python -m examples.train_localizer", description=__doc__)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--steps", type=int, default=6000)
+    parser.add_argument("--movies", type=int, default=200)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--frames", type=int, default=300)
+    given = parser.parse_args()
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    given.out.mkdir(parents=True, exist_ok=True)
+    data = training_set(given.movies, device)
+    size = sum(parameter.numel() for parameter in Network().parameters())
+    print(f"{len(data[0])} images, {len(data[1].places)} molecules, {size} parameters", flush=True)
+    held_out = {name: movie(named(kind).with_frames(given.frames), 9000) for name, kind in HELD_OUT.items()}
+    found = []
+    for kind in ("flat metric", "cross-entropy and MSE"):
+        for seed in range(given.seeds):
+            network = trained(kind, seed, data, given.steps, device)
+            torch.save(network.state_dict(), given.out / f"{kind.split()[0]}-{seed}.pt")
+            for name, (photons, truth) in held_out.items():
+                score = fm.score(truth, localized(network, photons, device), lam=LAM, dim=2, check=False)
+                values = {
+                    key: score.get(key) for key in ("flat_metric.value", "challenge.jaccard", "challenge.rmse_xy")
+                }
+                found.append({"loss": kind, "seed": seed, "data": name, **values})
+                print(found[-1], flush=True)
+    (given.out / "results.json").write_text(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()
