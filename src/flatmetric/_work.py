@@ -85,6 +85,11 @@ class Workers:
         """Whether the workers may be in other folders, so that paths must be absolute."""
         return self._executor is not None
 
+    @property
+    def here(self) -> int:
+        """How many threads of this machine may be used."""
+        return self._own
+
     def of_kind(self, kind: Literal["threads", "processes"]) -> Workers:
         """The same workers, or on this machine others of them.
 

@@ -348,7 +348,7 @@ def write_leaderboard(
         for program in programs:
             if (dataset, program) not in there:
                 failures.setdefault((dataset, program), "no result was handed in")
-    ranking = rank(entries, options.certainty)
+    ranking = rank(entries, options.certainty, threads=options.workers.here)
     board = Leaderboard(ranking, entries, failures, options.settings, dict(found.ignored), submissions, options)
     texts = board.to_csv(), json_text(board.to_dict()), board.to_markdown() + "\n"
     for name, text in zip(FILES, texts, strict=True):

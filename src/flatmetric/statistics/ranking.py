@@ -14,7 +14,6 @@ from functools import cached_property
 import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray
-from flatmetric._validation import thread_count
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.statistics.comparison import Pair, all_pairs, pairs_of
 from flatmetric.statistics.entries import Entry, Joint, vary_together
@@ -118,7 +117,7 @@ def kind_of(dataset: str) -> str:
     return _REPLICATE.sub("", dataset)
 
 
-def rank(entries: Sequence[Entry], certainty: Certainty | None = None) -> Ranking:
+def rank(entries: Sequence[Entry], certainty: Certainty | None = None, *, threads: int = 1) -> Ranking:
     """Rank by Flat Metric: in each data set, and overall by the mean rank of those programs that ran on all of them.
 
     The ranks that a program may have follow from which others are told apart from it, for all programs at once. Data
@@ -167,7 +166,7 @@ def rank(entries: Sequence[Entry], certainty: Certainty | None = None) -> Rankin
             for s, place in zip(ordered, whole_places([s.rank for s in ordered]), strict=True)
         )
     overall = _overall(entries, overall_sets, datasets)
-    board_correlations = tuple(correlations(entries, seed=settings.seed))
+    board_correlations = tuple(correlations(entries, seed=settings.seed, threads=threads))
     return Ranking(datasets, overall, told, _kinds(entries, settings), board_correlations, settings.level)
 
 
@@ -329,7 +328,9 @@ def family(program: str) -> str:
     return name if name and (variant.isdecimal() or variant == "tuned") else program
 
 
-def correlations(entries: Sequence[Entry], *, resamples: int = 500, seed: int = 0) -> list[Correlation]:
+def correlations(
+    entries: Sequence[Entry], *, resamples: int = 500, seed: int = 0, threads: int = 1
+) -> list[Correlation]:
     """Pearson, Spearman and Kendall correlations of every two metrics over all entries, with 95 % bootstrap intervals.
 
     Settings of one method, and one program on several data sets, are not independent: methods are drawn, each with all
@@ -359,7 +360,7 @@ def correlations(entries: Sequence[Entry], *, resamples: int = 500, seed: int = 
             draws = resamples // 10 if len(values) > _MANY_ENTRIES[kind] else resamples
             if kind == "kendall" and len(values) > _MANY_FOR_KENDALL:
                 draws = 0
-            with ThreadPoolExecutor(thread_count(None)) as pool:  # sorting leaves the lock to others
+            with ThreadPoolExecutor(threads) as pool:  # sorting leaves the lock to others
                 chosen = _drawn_methods(methods, draws, rng)
                 drawn = list(pool.map(lambda rows, kind=kind, own=values: coefficients(own[rows], kind), chosen))
             of_all = coefficients(values, kind)
