@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 import tempfile
 import weakref
 from collections.abc import Iterator
@@ -11,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from flatmetric.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -38,14 +41,23 @@ class Storage:
         if self._folder is None or np.prod(shape) == 0:
             return np.empty(shape, dtype)
         with tempfile.NamedTemporaryFile(dir=self._folder, delete=False) as file:
-            return on_disk(np.memmap(file, dtype, "w+", shape=shape))
+            return on_disk(np.memmap(file, dtype, "w+", shape=shape), Path(file.name))
 
 
 _MAPS: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
 
 
-def on_disk(mapped: np.memmap[Any, Any]) -> npt.NDArray[Any]:
-    """An array in a file, whose pages leave the memory of this process with every chunk that `chunks` gives."""
+def on_disk(mapped: np.memmap[Any, Any], path: Path) -> npt.NDArray[Any]:
+    """An array in a new file, whose pages leave the memory of this process with every chunk that `chunks` gives."""
+    if hasattr(os, "posix_fallocate"):  # to write where there is no room would end the process
+        try:
+            with path.open("r+b") as file:
+                os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+        except OSError as error:
+            size = f"{path.stat().st_size / 1e9:.1f} GB"
+            raise InputError(
+                f"{path.parent}: a column of {size} can't be kept there, {error.strerror}; give another scratch="
+            ) from error
     _MAPS.add(mapped._mmap)  # type: ignore[attr-defined]
     return mapped.view(np.ndarray)  # the subclass is slow where many small parts are taken
 

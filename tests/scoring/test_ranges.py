@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import math
 import subprocess
@@ -188,6 +189,17 @@ def test_what_needs_all_rows_is_one_sentence(
     failed = run("score", str(files[0]), str(files[1]), *words)
     assert failed.returncode == 2
     assert sentence in failed.stderr and len(failed.stderr.strip().splitlines()) == 1
+
+
+def test_a_full_disk_is_one_sentence(files: tuple[Path, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def full(*_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = sorted(tmp_path.iterdir())
+    monkeypatch.setattr("flatmetric._arrays.os.posix_fallocate", full)
+    with pytest.raises(fm.InputError, match=r"a column of 0\.0 GB can't be kept there, No space left on device; give"):
+        fm.score_in_ranges(files[0], files[1], scratch=tmp_path, jobs=1)
+    assert sorted(tmp_path.iterdir()) == before
 
 
 _PEAK = """

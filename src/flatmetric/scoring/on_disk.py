@@ -85,7 +85,8 @@ class Parts:
         if len(values) == 0:
             np.save(self._path(column), values)
             return values
-        return on_disk(np.lib.format.open_memmap(self._path(column), "w+", values.dtype, values.shape))
+        path = self._path(column)
+        return on_disk(np.lib.format.open_memmap(path, "w+", values.dtype, values.shape), path)
 
     def _path(self, column: str) -> Path:
         return self._folder / f"{self._name}-{column}.npy"
