@@ -1,8 +1,9 @@
 """Trains a small convolutional localizer by the Flat Metric and by a common loss, and scores both on unseen data.
 
 Run from the repository, with PyTorch installed: python -m examples.train_localizer --out DIR [--steps N] [--seeds N]
-Images come from the package's own simulator. Both losses get the same images, steps and seeds. With --programs it
-scores the localizers of `flatmetric localize` on the same unseen data instead.
+Images come from the package's own simulator. Both losses get the same images, steps and seeds. With --weights FILE it
+trains one network by the Flat Metric and writes it for the method "neural" of `flatmetric localize`; with --programs it
+scores the methods of `flatmetric localize` on the same unseen data.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import dataclasses
 import json
 import os
 import tempfile
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -22,10 +25,14 @@ import torch
 from torch import Tensor, nn
 
 import flatmetric as fm
+from flatmetric._files import whole_file
 from flatmetric.localizations import Localizations
+from flatmetric.localizers import neural
 from flatmetric.localizers.registry import StackCamera, localize_stack, participant
 from flatmetric.simulation.datasets import Dataset, named
 from flatmetric.simulation.movie import images, molecules
+from flatmetric.simulation.optics import Gaussian, Optics
+from flatmetric.simulation.pupil import Pupil
 from flatmetric.simulation.structures import STRUCTURES
 from flatmetric.stacks import open_stack, write_stack
 from flatmetric.torch import flat_metric
@@ -35,7 +42,7 @@ CHANNELS, BLOCKS = 48, 5
 FRAMES_AT_ONCE = 100
 LIKELIEST = 256  # pixels of a frame that take part in the transport; all others count as false
 UNSEEN = 9000  # seed
-PROGRAMS = ("baseline", "daostorm-2d", "picasso-mle")
+PROGRAMS = ("baseline", "neural", "daostorm-2d", "picasso-mle")
 HELD_OUT = {"low density": "MT3.N2.LD", "high density": "MT4.N2.HD"}
 
 
@@ -58,9 +65,7 @@ class Block(nn.Module):
 
 
 class Network(nn.Module):
-    """From images in photons, (frames, height, width), to (frames, 3, height, width): the logit of the probability that
-    a molecule is nearest to a pixel, and where it lies from the middle of it, x and y in pixels.
-    """
+    """From images in photons, (frames, height, width), to (frames, 3, height, width), as `neural.Network` does."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -74,23 +79,76 @@ class Network(nn.Module):
         seen = torch.sqrt(photons.clamp_min(0) + 1.0)  # noise of about the same size everywhere
         seen = (seen - seen.flatten(1).median(dim=1).values[:, None, None]) / 3.0
         found = self.last(self.blocks(torch.relu(self.first(seen[:, None]))))
-        return torch.cat([found[:, :1], 1.2 * torch.tanh(found[:, 1:])], dim=1)
+        return torch.cat([found[:, :1], neural.FARTHEST * torch.tanh(found[:, 1:])], dim=1)
 
 
-def simulated(number: int) -> tuple[Any, Localizations]:
-    """A training movie of its own kind: structure, density, brightness and background are drawn."""
+def plain(network: Network) -> neural.Network:
+    """The same network for NumPy, with the normalisation of each batch folded into the convolution before it."""
+    found = []
+    layers = [layer for layer in network.modules() if isinstance(layer, (nn.Conv2d, nn.BatchNorm2d))]
+    for layer in layers:
+        if isinstance(layer, nn.Conv2d):
+            found.append((layer.weight, layer.bias, layer.dilation[0]))
+        else:
+            weights, bias, reach = found.pop()
+            scale = layer.weight / torch.sqrt(layer.running_var + layer.eps)
+            bias = (bias - layer.running_mean) * scale + layer.bias
+            found.append((weights * scale[:, None, None, None], bias, reach))
+    return neural.Network(
+        tuple(
+            neural.Convolution(weights.detach().cpu().numpy(), bias.detach().cpu().numpy(), reach)
+            for weights, bias, reach in found
+        )
+    )
+
+
+def like_the_challenge(number: int) -> Dataset:
+    """A training movie: structure, density, brightness and background are drawn, somewhat beyond N1 to N3."""
     rng = np.random.default_rng([7, number])
     usual = named("MT3.N2.LD")
-    dataset = dataclasses.replace(
+    light = np.exp(rng.uniform(-1.2, 1.0))
+    return dataclasses.replace(
         usual,
         name=f"training-{number}",
         structure=str(rng.choice(sorted(STRUCTURES))),
         frames=FRAMES_AT_ONCE,
         density=float(np.exp(rng.uniform(np.log(0.03), np.log(2.0)))),
-        photons=float(usual.photons * np.exp(rng.uniform(-0.5, 0.5))),
-        background=float(usual.background * np.exp(rng.uniform(-0.5, 0.5))),
+        photons=float(usual.photons * light),
+        background=float(usual.background * light * np.exp(rng.uniform(-0.7, 0.7))),
     )
-    return movie(dataset, 100_000 + number)
+
+
+def of_any_kind(number: int) -> Dataset:
+    """A training movie: the round spot of any good microscope, sharp or not, bright or dim."""
+    rng = np.random.default_rng([8, number])
+    photons = np.exp(rng.uniform(np.log(500), np.log(30_000)))
+    optics: Optics = Pupil()
+    kind = rng.uniform()
+    if kind < 0.35:
+        optics = Gaussian(rng.uniform(85, 180), rng.uniform(300, 900))
+    elif kind < 0.8:
+        optics = Pupil(
+            wavelength=rng.uniform(520, 720),
+            aperture=rng.uniform(1.2, 1.49),
+            focus=rng.uniform(-200, 200),
+            blur=rng.uniform(0, 90),
+            coma_x=rng.normal(0, 0.1),
+            coma_y=rng.normal(0, 0.1),
+            spherical=rng.normal(0, 0.15),
+        )
+    return dataclasses.replace(
+        like_the_challenge(number),
+        photons=photons,
+        photons_spread=rng.uniform(0, 0.7),
+        background=photons * np.exp(rng.uniform(np.log(0.001), np.log(0.03))),
+        depth=rng.uniform(0, 1400),
+        optics=optics,
+    )
+
+
+def simulated(draw: Callable[[int], Dataset], number: int) -> tuple[Any, Localizations]:
+    """One training movie."""
+    return movie(draw(number), 100_000 + number)
 
 
 def movie(dataset: Dataset, seed: int) -> tuple[Any, Localizations]:
@@ -117,10 +175,10 @@ class Truths:
         return self.places[self.starts[frames][sample] + within], sample
 
 
-def training_set(movies: int, device: str) -> tuple[Tensor, Truths]:
+def training_set(draw: Callable[[int], Dataset], movies: int, device: str) -> tuple[Tensor, Truths]:
     """All images and their truth, on the device."""
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
-        parts = list(pool.map(simulated, range(movies)))
+        parts = list(pool.map(partial(simulated, draw), range(movies)))
     photons = torch.tensor(np.concatenate([part for part, _ in parts]), device=device)
     frames = np.concatenate([truth.frame - 1 + FRAMES_AT_ONCE * k for k, (_, truth) in enumerate(parts)])
     places = np.concatenate([truth.points(2) for _, truth in parts])
@@ -203,25 +261,16 @@ def trained(kind: str, seed: int, data: tuple[Tensor, Truths], steps: int, devic
 
 
 @torch.no_grad()
-def localized(network: Network, photons: Any, device: str, least: float = 0.5) -> dict[str, Any]:
-    """What a network finds: peaks of the probability whose neighbourhood adds up to `least`, at its mean position."""
+def localized(network: Network, photons: Any, device: str, pixel_size: float = 100.0) -> dict[str, Any]:
+    """What a network finds, in nm."""
     rows: dict[str, list[Any]] = {"frame": [], "x": [], "y": []}
     for begin in range(0, len(photons), 256):
-        found = network(torch.tensor(photons[begin : begin + 256], device=device))
-        where, likely = candidates(found)
-        size = found.shape[-2:]
-        p = likely.reshape(-1, 1, *size)
-        peak = p == nn.functional.max_pool2d(p, 3, 1, 1)
-        mass = 9 * nn.functional.avg_pool2d(p, 3, 1, 1)
-        mean = (
-            9
-            * nn.functional.avg_pool2d(p * where.reshape(-1, *size, 2).permute(0, 3, 1, 2), 3, 1, 1)
-            / mass.clamp_min(1e-9)
-        )
-        frame, _, row, column = torch.nonzero(peak & (mass > least), as_tuple=True)
-        rows["frame"].append(frame.cpu().numpy() + begin + 1)
-        for axis, name in enumerate("xy"):
-            rows[name].append(mean[frame, axis, row, column].double().cpu().numpy())
+        found = network(torch.tensor(photons[begin : begin + 256], device=device)).cpu().numpy()
+        for number, one in enumerate(found, start=begin + 1):
+            x, y = neural.peaks(one, neural.SETTINGS["probability"].usual)
+            rows["frame"].append(np.full(len(x), number))
+            rows["x"].append(pixel_size * (x + 0.5))
+            rows["y"].append(pixel_size * (y + 0.5))
     return {name: np.concatenate(values) for name, values in rows.items()}
 
 
@@ -254,27 +303,33 @@ def scored(truth: Localizations, found: Any) -> dict[str, float | None]:
 def main() -> None:
     """Train by both losses with several seeds, and score on data sets that were not used for it."""
     parser = argparse.ArgumentParser(prog="python -m examples.train_localizer", description=__doc__)
-    parser.add_argument("--out", type=Path, required=True)
+    work = parser.add_mutually_exclusive_group(required=True)
+    work.add_argument("--out", type=Path)
+    work.add_argument("--weights", type=Path)
+    work.add_argument("--programs", action="store_true")
     parser.add_argument("--steps", type=int, default=6000)
     parser.add_argument("--movies", type=int, default=200)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--frames", type=int, default=300)
-    parser.add_argument("--programs", action="store_true")
     given = parser.parse_args()
     if given.programs:
         by_programs(given.frames)
         return
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    given.out.mkdir(parents=True, exist_ok=True)
-    data = training_set(given.movies, device)
+    data = training_set(of_any_kind if given.weights else like_the_challenge, given.movies, device)
     size = sum(parameter.numel() for parameter in Network().parameters())
     print(f"{len(data[0])} images, {len(data[1].places)} molecules, {size} parameters", flush=True)
+    if given.weights:
+        network = plain(trained("flat metric", 0, data, given.steps, device))
+        with whole_file(given.weights) as path:
+            np.savez(path, allow_pickle=False, **network.arrays())
+        return
+    given.out.mkdir(parents=True, exist_ok=True)
     held_out = {name: movie(named(kind).with_frames(given.frames), UNSEEN) for name, kind in HELD_OUT.items()}
     found = []
     for kind in ("flat metric", "cross-entropy and MSE"):
         for seed in range(given.seeds):
             network = trained(kind, seed, data, given.steps, device)
-            torch.save(network.state_dict(), given.out / f"{kind.split()[0]}-{seed}.pt")
             for name, (photons, truth) in held_out.items():
                 values = scored(truth, localized(network, photons, device))
                 found.append({"loss": kind, "seed": seed, "data": name, **values})

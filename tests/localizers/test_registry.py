@@ -79,7 +79,7 @@ def test_settings_are_changed_by_name() -> None:
 @pytest.mark.parametrize(
     ("name", "changes", "sentence"),
     [
-        ("nothing", {}, "method is 'nothing'; give one of baseline, trackpy"),
+        ("nothing", {}, "method is 'nothing'; give one of baseline, neural, trackpy"),
         ("baseline", {"size": 3.0}, "baseline has no setting 'size'; it has threshold"),
         ("baseline", {"threshold": -1.0}, "threshold is -1; give a number from 0 to 1e"),
         ("baseline", {"sigma": 0.0}, "sigma is 0"),

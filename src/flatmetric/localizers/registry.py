@@ -18,7 +18,7 @@ from flatmetric._progress import Progress
 from flatmetric._work import Failed, Workers
 from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations, Provenance
-from flatmetric.localizers import baseline, daostorm, photutils, picasso, skimage, trackpy
+from flatmetric.localizers import baseline, daostorm, neural, photutils, picasso, skimage, trackpy
 from flatmetric.localizers.base import Localizer, Setting, Settings, usual
 from flatmetric.localizers.shapes import KnownShape
 from flatmetric.simulation.folder import simulated_camera, simulated_optics
@@ -57,6 +57,7 @@ class Method:
 
 METHODS: dict[str, Method] = {
     "baseline": Method(baseline.localize, baseline.SETTINGS, shape="known"),
+    "neural": Method(neural.localize, neural.SETTINGS),
     "trackpy": Method(trackpy.localize, trackpy.SETTINGS, "trackpy"),
     "daofind": Method(photutils.localize, photutils.SETTINGS, "photutils"),
     "daofind-psf": Method(photutils.localize_psf, photutils.SETTINGS_PSF, "photutils"),

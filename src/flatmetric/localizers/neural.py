@@ -1,0 +1,156 @@
+"""A small convolutional network, trained by the Flat Metric on simulated images.
+
+The network gives each pixel the probability that a molecule is nearest to it, and where that molecule lies. It was
+trained on round spots 0.8 to 1.8 pixels wide, in and out of focus, of 500 to 30 000 photons, in images of photons. The
+script examples/train_localizer.py makes the weights; running them takes NumPy alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from flatmetric._arrays import FloatArray
+from flatmetric.localizers.base import Setting, Settings, Spots, image_by_image, inside
+from flatmetric.localizers.shapes import axis_shares
+
+SETTINGS = {
+    "probability": Setting(0.5, 0.01, 1.0, tuned=(0.2, 0.9)),  # least probability of a molecule, of 3 x 3 pixels
+    "sigma": Setting(1.3, 0.3, 20.0),  # width of a spot in focus, pixels: it turns light into photons
+}
+FARTHEST = 1.2  # pixels: how far from the middle of its pixel a molecule may be
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Convolution:
+    """A convolution with its bias: (out, in, side, side) and (out,); `reach` is the distance between its taps."""
+
+    weights: FloatArray
+    bias: FloatArray
+    reach: int
+
+    def __call__(self, image: FloatArray) -> FloatArray:
+        """From (in, height, width) to (out, height, width), with 0 around the image."""
+        outputs, inputs, side, _ = self.weights.shape
+        rim = self.reach * (side // 2)
+        _, height, width = image.shape
+        padded = np.pad(image, ((0, 0), (rim, rim), (rim, rim)))
+        taps = sliding_window_view(padded, (height, width), axis=(1, 2))[:, :: self.reach, :: self.reach]
+        columns = taps.reshape(inputs * side * side, height * width)
+        result = self.weights.reshape(outputs, -1) @ columns + self.bias[:, None]
+        return np.asarray(result.reshape(outputs, height, width))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Network:
+    """Convolutions in a row: the first, then pairs beside an identity, then the last."""
+
+    convolutions: tuple[Convolution, ...]
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> Network:
+        """A network from what `arrays` of another gave."""
+        count = len(arrays["reach"])
+        return cls(
+            tuple(
+                Convolution(arrays[f"weights_{k}"], arrays[f"bias_{k}"], int(arrays["reach"][k])) for k in range(count)
+            )
+        )
+
+    def arrays(self) -> dict[str, FloatArray]:
+        """Weights, biases and reaches by name, for a file."""
+        found = {"reach": np.array([one.reach for one in self.convolutions])}
+        for k, one in enumerate(self.convolutions):
+            found |= {f"weights_{k}": one.weights, f"bias_{k}": one.bias}
+        return found
+
+    def __call__(self, photons: FloatArray) -> FloatArray:
+        """From an image in photons to (3, height, width): the logit of the probability that a molecule is nearest to a
+        pixel, and its x and y from the middle of that pixel, in pixels.
+        """
+        first, *pairs, last = self.convolutions
+        seen = np.sqrt(np.maximum(photons, 0).astype(np.float32) + 1)  # noise of about the same size everywhere
+        middle = (seen.size - 1) // 2
+        seen = (seen - np.partition(seen.ravel(), middle)[middle]) / 3
+        hidden = np.maximum(first(seen[None]), 0)
+        for one, other in zip(pairs[::2], pairs[1::2], strict=True):
+            hidden = np.maximum(hidden + other(np.maximum(one(hidden), 0)), 0)
+        found = last(hidden)
+        found[1:] = FARTHEST * np.tanh(found[1:])
+        return found
+
+
+@lru_cache(maxsize=1)
+def trained() -> Network:
+    """The network that comes with the package."""
+    with (files("flatmetric") / "data" / "neural.npz").open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+        return Network.from_arrays(arrays)
+
+
+def peaks(found: FloatArray, least: float) -> tuple[FloatArray, FloatArray]:
+    """Return x and y in pixels of maxima of the probability whose 3 x 3 pixels add up to `least`, at their mean place.
+
+    `found` is what the network gives for one image.
+
+    Examples
+    --------
+    >>> found = np.full((3, 8, 8), -9.0)
+    >>> found[:, 2, 5] = 4.0, 0.25, -0.5
+    >>> x, y = peaks(found, 0.5)
+    >>> x.round(1), y.round(1)
+    (array([5.2]), array([1.5]))
+    """
+    logits, *offsets = np.asarray(found, dtype=np.float64)
+    likely = 1 / (1 + np.exp(-logits))
+    mass = _around(likely).sum(axis=(2, 3))
+    row, column = np.nonzero((likely == _around(likely).max(axis=(2, 3))) & (mass >= least))
+    y, x = np.indices(likely.shape)
+    xs, ys = (
+        _around(likely * (at + offset)).sum(axis=(2, 3))[row, column] / mass[row, column]
+        for at, offset in zip((x, y), offsets, strict=True)
+    )
+    return xs, ys
+
+
+def _around(image: FloatArray) -> FloatArray:
+    """The 3 x 3 pixels around each pixel, with 0 outside of the image."""
+    return sliding_window_view(np.pad(image, 1), (3, 3))
+
+
+def localize(images: FloatArray, settings: Settings) -> Spots:
+    """Find spots in images (k, height, width) of photons; the photons of a spot are those of one in focus.
+
+    Examples
+    --------
+    >>> from flatmetric.simulation.optics import Gaussian, spots
+    >>> molecule = np.array([[3210.0, 3190.0, 0.0]])
+    >>> image = 50 + spots(molecule, np.array([4000.0]), Gaussian(), pixels=64, pixel_size=100.0)
+    >>> noisy = np.random.default_rng(0).poisson(image)[None].astype(float)
+    >>> spots = localize(noisy, {"probability": 0.5, "sigma": 1.3})
+    >>> len(spots.x), bool(abs(spots.x[0] - 31.6) < 0.2)
+    (1, True)
+    """
+    network = trained()
+
+    def find(image: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        x, y = peaks(network(image), settings["probability"])
+        kept = inside(images, x, y)
+        return x[kept], y[kept], _photons(image, x[kept], y[kept], settings["sigma"])
+
+    return image_by_image(images, find)
+
+
+def _photons(image: FloatArray, x: FloatArray, y: FloatArray, sigma: float) -> FloatArray:
+    """The light around each place that a spot of this width explains, by least squares; what overlaps counts twice."""
+    half = int(np.ceil(3 * sigma))
+    light = np.pad(image - np.median(image), half)
+    column, row = np.rint(x).astype(np.int64), np.rint(y).astype(np.int64)
+    boxes = sliding_window_view(light, (2 * half + 1, 2 * half + 1))[row, column]
+    across, down = (axis_shares(at, np.full_like(at, sigma), 2 * half + 1)[0] for at in (x - column, y - row))
+    shares = down[:, :, None] * across[:, None, :]
+    return np.asarray(np.maximum((shares * boxes).sum(axis=(1, 2)) / (shares**2).sum(axis=(1, 2)), 0.0))
