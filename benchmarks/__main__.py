@@ -9,15 +9,11 @@ import platform
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 from benchmarks.memory import MEMORY
 from benchmarks.regimes import REGIMES, Row
+from benchmarks.tables import RESULTS, publish, written
 
-RESULTS = Path(__file__).parent / "results"
-README = Path(__file__).parent.parent / "README.md"
-TABLE_BEGINS = "<!-- the table of the last `make bench` -->"
-TABLE_ENDS = "<!-- end of the table -->"
 HEADER = ["regime", "what", "size", "ours [s]", "peer", "peer [s]", "ratio", "bar", "met", "peak memory [MB]"]
 
 
@@ -70,20 +66,9 @@ def save(table: list[list[str]], whole: bool) -> None:
     RESULTS.mkdir(exist_ok=True)
     with (RESULTS / "table.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows(table)
-    lines = ["| " + " | ".join(row) + " |" for row in table]
-    lines.insert(1, "|" + "---|" * len(HEADER))
     when = time.strftime("%Y-%m-%d")
     machine = f"{platform.machine()}, one thread unless said, {when}"
-    page = "\n".join([*lines, "", machine])
-    (RESULTS / "table.md").write_text(page + "\n", encoding="utf-8")
-    show_in_readme(page)
-
-
-def show_in_readme(page: str) -> None:
-    text = README.read_text(encoding="utf-8")
-    before, rest = text.split(TABLE_BEGINS)
-    after = rest.split(TABLE_ENDS)[1]
-    README.write_text(f"{before}{TABLE_BEGINS}\n{page}\n{TABLE_ENDS}{after}", encoding="utf-8")
+    publish(f"{written(table)}\n\n{machine}", "table.md", "README.md")
 
 
 if __name__ == "__main__":

@@ -9,19 +9,15 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import ot
 import torch
 
 import flatmetric as fm
-from benchmarks.work import written
+from benchmarks.tables import publish, written
 from flatmetric.torch import flat_metric
 
-RESULTS = Path(__file__).parent / "results" / "training.md"
-PAGE = Path(__file__).parent.parent / "docs" / "training.md"
-TABLE_BEGINS, TABLE_ENDS = "<!-- the table of the last `make bench` -->", "<!-- end of the table -->"
 FRAMES, POINTS, LAM, FIELD = 2000, 100, 125.0, 6400.0
 _FEW_FRAMES = 50  # for the slow ones, scaled up to all
 
@@ -132,12 +128,9 @@ def main() -> None:
     if "--gpu" in sys.argv:
         on_gpu()
         return
-    made = "\n".join(written(rows())) + "\n"
+    made = written(rows())
     print(made)
-    RESULTS.write_text(made, encoding="utf-8")
-    before, begins, rest = PAGE.read_text(encoding="utf-8").partition(TABLE_BEGINS)
-    _, ends, after = rest.partition(TABLE_ENDS)
-    PAGE.write_text(f"{before}{begins}\n\n{made}\n{ends}{after}", encoding="utf-8")
+    publish(made, "training.md", "docs/training.md")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 import flatmetric as fm
+from benchmarks.tables import publish, written
 from flatmetric._cluster import DaskExecutor, dask_cluster
 from flatmetric._files import json_text
 from flatmetric._work import Workers
@@ -24,9 +25,6 @@ from flatmetric.statistics.ranking import rank
 from flatmetric.statistics.sampling import Cells
 from tests.scenes import draw
 
-RESULTS = Path(__file__).parent / "results" / "work.md"
-PAGE = Path(__file__).parent.parent / "docs" / "cluster.md"
-TABLE_BEGINS, TABLE_ENDS = "<!-- the tables of the last `make bench` -->", "<!-- end of the tables -->"
 _RESULTS_SCORED = 2000
 _RUNS = 40
 _EMPTY_TASKS = 2000
@@ -149,11 +147,6 @@ def stored_board(place: Path) -> tuple[float, float]:
     return whole, whole - seconds_of(lambda: (made.to_csv(), json_text(made.to_dict()), made.to_markdown()))
 
 
-def written(rows: Sequence[Sequence[str]]) -> list[str]:
-    lines = ["| " + " | ".join(row) + " |" for row in rows]
-    return [lines[0], "|" + "---|" * len(rows[0]), *lines[1:]]
-
-
 def tables() -> str:
     """All measurements, as Markdown."""
     memory = large_board()
@@ -182,16 +175,13 @@ def tables() -> str:
             f"{memory[1]:.1f} GB (2 GB)",
         ]
     )
-    return "\n\n".join("\n".join(written(rows)) for rows in (scaling, costs, largest, boards)) + "\n"
+    return "\n\n".join(written(rows) for rows in (scaling, costs, largest, boards))
 
 
 def main() -> None:
     made = tables()
     print(made)
-    RESULTS.write_text(made, encoding="utf-8")
-    before, begins, rest = PAGE.read_text(encoding="utf-8").partition(TABLE_BEGINS)
-    _, ends, after = rest.partition(TABLE_ENDS)
-    PAGE.write_text(f"{before}{begins}\n\n{made}\n{ends}{after}", encoding="utf-8")
+    publish(made, "work.md", "docs/cluster.md")
 
 
 if __name__ == "__main__":

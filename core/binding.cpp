@@ -185,19 +185,16 @@ nb::object to_table(Column<T>&& values, std::size_t columns) {
 }
 
 std::pair<nb::object, nb::object> plan_slopes(const Coords& truth, const Coords& pred, const FrameNumbers& pair_truth,
-                                              const FrameNumbers& pair_pred, const std::optional<Masses>& pair_mass, bool of_truth,
+                                              const FrameNumbers& pair_pred, const Masses& pair_distance,
+                                              const std::optional<Masses>& pair_mass, bool of_truth,
                                               int threads) {
     const Clouds sides = clouds(truth, pred, std::nullopt, std::nullopt, std::nullopt, std::nullopt);
     const std::size_t n = pair_truth.shape(0);
-    if (pair_pred.shape(0) != n || (pair_mass && pair_mass->shape(0) != n)) throw nb::value_error("columns of equal length");
-    const auto within = [n](const FrameNumbers& rows, Index end) {
-        return std::all_of(rows.data(), rows.data() + n, [end](std::int64_t row) { return row >= 0 && row < end; });
-    };
-    if (!within(pair_truth, sides.truth.n) || !within(pair_pred, sides.pred.n)) throw nb::value_error("rows within the clouds");
+    if (pair_pred.shape(0) != n || pair_distance.shape(0) != n || (pair_mass && pair_mass->shape(0) != n)) throw nb::value_error("columns of equal length");
     Slopes slopes;
     {
         const nb::gil_scoped_release released;
-        slopes = slopes_of_plan(sides.truth, sides.pred, sides.dim, {pair_truth.data(), pair_pred.data(), pair_mass ? pair_mass->data() : nullptr, n}, of_truth, threads);
+        slopes = slopes_of_plan(sides.truth, sides.pred, sides.dim, {pair_truth.data(), pair_pred.data(), pair_distance.data(), pair_mass ? pair_mass->data() : nullptr, n}, of_truth, threads);
     }
     const auto columns = static_cast<std::size_t>(sides.dim);
     return {to_table(std::move(slopes.truth), columns), to_table(std::move(slopes.pred), columns)};
@@ -387,7 +384,7 @@ NB_MODULE(_core, m) {
           nb::arg("truth_frame").none(), nb::arg("pred_frame").none(), nb::arg("lam"), nb::arg("divisor"), nb::arg("method"), nb::arg("threads"),
           "The Flat Metric of every frame, for masses as given (None: 1 each); all costs are divided by `divisor`.");
     m.def("plan_slopes", &plan_slopes, nb::arg("truth"), nb::arg("pred"), nb::arg("pair_truth"), nb::arg("pair_pred"),
-          nb::arg("pair_mass").none(), nb::arg("of_truth"), nb::arg("threads"),
+          nb::arg("pair_distance"), nb::arg("pair_mass").none(), nb::arg("of_truth"), nb::arg("threads"),
           "How the cost of a plan changes with the coordinates of its points, true and predicted.");
     m.def("follow_lam", &follow, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_mass").none(), nb::arg("pred_mass").none(),
           nb::arg("truth_frame").none(), nb::arg("pred_frame").none(), nb::arg("lam_max"), nb::arg("threads"),

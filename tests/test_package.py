@@ -131,11 +131,12 @@ def test_readme_shows_what_score_prints() -> None:
     assert printed.strip() in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_readme_shows_the_table_of_the_last_benchmark() -> None:
-    measured = (ROOT / "benchmarks" / "results" / "work.md").read_text(encoding="utf-8")
-    assert measured in (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
-    table = (ROOT / "benchmarks" / "results" / "table.md").read_text(encoding="utf-8")
-    assert table.strip() in (ROOT / "README.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize(
+    ("results", "page"), [("table", "README.md"), ("work", "docs/cluster.md"), ("training", "docs/training.md")]
+)
+def test_pages_show_the_table_of_the_last_benchmark(results: str, page: str) -> None:
+    table = (ROOT / "benchmarks" / "results" / f"{results}.md").read_text(encoding="utf-8")
+    assert table.strip() in (ROOT / page).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/report.md", "docs/checking.md", "docs/python.md"])

@@ -8,10 +8,12 @@
 
 namespace flatmetric {
 
-// Pairs of a transport plan: rows of both clouds and the mass between them; without masses each pair carries 1.
+// Pairs of a transport plan: rows of both clouds, how far they are apart, and the mass between them; without masses each
+// pair carries 1.
 struct PlanRows {
     const std::int64_t* truth;
     const std::int64_t* pred;
+    const double* distance;
     const double* mass;
     std::size_t n;
 };

@@ -144,6 +144,7 @@ def plan_slopes(
     pred: npt.NDArray[np.float64],
     pair_truth: npt.NDArray[np.int64],
     pair_pred: npt.NDArray[np.int64],
+    pair_distance: npt.NDArray[np.float64],
     pair_mass: npt.NDArray[np.float64] | None,
     of_truth: bool,
     threads: int,

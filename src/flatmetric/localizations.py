@@ -209,6 +209,16 @@ class Localizations(Shown):
         axes = {"x": self.x, "y": self.y} | ({} if self.z is None else {"z": self.z})
         return {name: (float(axis.min()), float(axis.max())) for name, axis in axes.items() if len(axis)}
 
+    def check_has_rows(self) -> None:
+        """Raise where a truth has no row: nothing can be said about a result then.
+
+        Examples
+        --------
+        >>> Localizations(frame=[1], x=[3.0], y=[4.0]).check_has_rows()
+        """
+        if len(self) == 0:
+            raise InputError(f"{self.provenance.file or 'truth'}: the truth has no row; give the true molecules")
+
     def select(self, rows: npt.ArrayLike) -> Localizations:
         """The rows selected by a mask or an index array, as a new table.
 

@@ -74,8 +74,7 @@ def scored_with_findings(
     protocol, of_field = with_field(rules_from(given), given, truth, pred)
     options = score_options(given, protocol)
     threads = given.get("threads")
-    if len(truth) == 0:
-        raise InputError(f"{truth.provenance.file or 'truth'}: the truth has no row; give the true molecules")
+    truth.check_has_rows()
     images = bool(given.get("images", False))
     scored = score_tables(truth, pred, **options.keywords(), images=images, threads=threads)
     scored = dataclasses.replace(scored, name=name)

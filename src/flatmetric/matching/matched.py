@@ -18,6 +18,8 @@ from flatmetric.matching.matcher import Matches, match_frames
 from flatmetric.matching.molecules import molecule_numbers
 from flatmetric.matching.protocol import Protocol
 
+NO_THRESHOLD = "the truth has no photons, so the photon threshold is not applied"
+
 
 @dataclass(frozen=True, eq=False)
 class Matched:
@@ -136,7 +138,7 @@ def match_tables(truth: Localizations, pred: Localizations, protocol: Protocol, 
         truth_kept = truth_rows[~faint[truth_rows]]
         pred_kept = pred_rows[~ignored[pred_rows]]
     elif protocol.photon_threshold is not None:
-        assumptions = ("the truth has no photons, so the photon threshold is not applied",)
+        assumptions = (NO_THRESHOLD,)
     first = [None if len(table) == 0 else int(table.frame.min()) for table in (truth, pred)]
     counts = len(truth_rows), len(truth_kept), len(pred), len(pred_rows), len(pred_kept)
     return Matched(

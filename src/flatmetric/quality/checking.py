@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from flatmetric._arrays import chunks
-from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations
 from flatmetric.matching.matched import rows_within, select_rows
 from flatmetric.matching.protocol import Protocol
@@ -114,8 +113,7 @@ def _check(
     dim: int,
     threads: int | None,
 ) -> Findings:
-    if len(truth) == 0:
-        raise InputError(f"{truth.provenance.file or 'truth'}: the truth has no row; give the true molecules")
+    truth.check_has_rows()
     truth, pred = _in_frames(truth, rules), _in_frames(pred, rules)
     if len(truth) == 0 or len(pred) == 0:
         return Findings((), truth, pred, lam)

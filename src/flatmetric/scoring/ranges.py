@@ -16,7 +16,15 @@ from flatmetric._validation import thread_count
 from flatmetric._work import Failed, Workers
 from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations, Provenance
-from flatmetric.matching.matched import Matched, dimension, match_tables, photon_threshold, row_warnings, rows_within
+from flatmetric.matching.matched import (
+    NO_THRESHOLD,
+    Matched,
+    dimension,
+    match_tables,
+    photon_threshold,
+    row_warnings,
+    rows_within,
+)
 from flatmetric.matching.molecules import BY_POSITION
 from flatmetric.metrics.base import SUMMED, Measure, Settings, Sums
 from flatmetric.metrics.match_sums import MatchedRows, centre
@@ -102,8 +110,7 @@ def score_ranges(
     >>> scored.challenge.jaccard, round(scored.flat_metric.value, 3)
     (66.66666666666667, 43.333)
     """
-    if len(truth) == 0:
-        raise InputError(f"{truth.provenance.file or 'truth'}: the truth has no row; give the true molecules")
+    truth.check_has_rows()
     storage = Storage(folder)
     name = truth.provenance.file or "truth"
     dim = dimension(truth, pred, options.protocol)
@@ -143,7 +150,7 @@ def score_ranges(
         inputs[0] = dataclasses.replace(inputs[0], provenance=noted)
     first = [None if one.frames is None else one.frames[0] for one in inputs]
     warnings = row_warnings(within[0], kept[0], len(pred), within[1], kept[1], first, threshold)
-    said = ("the truth has no photons, so the photon threshold is not applied",) if asked else ()
+    said = (NO_THRESHOLD,) if asked else ()
     scored = RangedScore(
         lam=options.lam,
         dim=dim,

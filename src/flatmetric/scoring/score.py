@@ -323,8 +323,7 @@ def score(
     )
     protocol, scale = options.protocol, options.axis_scale
     truth_table, pred_table = with_molecules(_table(truth, "truth")), _table(pred, "pred")
-    if len(truth_table) == 0:
-        raise InputError(f"{truth_table.provenance.file or 'truth'}: the truth has no row; give the true molecules")
+    truth_table.check_has_rows()
     if images and protocol.fov is None:
         raise InputError("the images need the size of the field; give fov= in nm")
     try:

@@ -99,11 +99,11 @@ def flat_metric(
     )
     dtype = torch.float64 if torch.float64 in (pred.dtype, truth.dtype) else torch.float32
     value = _values(batch, _length(lam, pred, dtype), _scale(axis_scale, pred.shape[-1]), dtype, threads)
-    if batch.single or reduction == "sum":
-        value = value.sum()
-    elif reduction == "mean":
-        value = value.mean()
-    return value / _mean_mass(batch, dtype) if normalize == "truth" else value
+    divisor = _mean_mass(batch, dtype) if normalize == "truth" else 1.0
+    if reduction == "none" and not batch.single:
+        return value / divisor
+    # The gradient of a sum is the same for all samples, which spares the backward pass a gather; that of a mean is not.
+    return value.sum() / (divisor * batch.size if reduction == "mean" else divisor)
 
 
 def _check_choices(normalize: Any, reduction: Any) -> None:
@@ -186,9 +186,11 @@ def _transport(
     """
     x, y, a, b, i, j = _on_cpu(pred, truth, pred_weights, truth_weights, pred_sample, truth_sample)
     length, workers = float(lam), thread_count(threads or None)
-    _check_numbers(a, b, i, j, length, samples)
-    if any(factor != 1.0 for factor in scale):
-        x, y = x * np.asarray(scale), y * np.asarray(scale)
+    _check_numbers(a, b, length)
+    factors = np.asarray(scale)
+    scaled = bool((factors != 1.0).any())
+    if scaled:
+        x, y = x * factors, y * factors
     try:
         found = solve(y, x, b, a, j, i, length, 1.0, Method.automatic, workers)
     except BeyondLimitError:
@@ -196,13 +198,16 @@ def _transport(
         raise
     frames = found.frames
     assert frames is not None
+    _check_samples(frames.frame, samples, pred=i, truth=j)
     value, unmatched = np.zeros(samples), np.zeros(samples)
     unmatched[frames.frame] = (frames.missed + frames.false) / length
     value[frames.frame] = frames.displaced + frames.missed + frames.false
     mass, nothing = found.pair_mass, np.zeros(0)
-    slopes_y, slopes_x = plan_slopes(y, x, found.pair_truth, found.pair_pred, mass, of_truth, workers)
-    if any(factor != 1.0 for factor in scale):
-        slopes_x, slopes_y = slopes_x * np.asarray(scale), slopes_y * np.asarray(scale)
+    slopes_y, slopes_x = plan_slopes(
+        y, x, found.pair_truth, found.pair_pred, found.pair_distance, mass, of_truth, workers
+    )
+    if scaled:
+        slopes_x, slopes_y = slopes_x * factors, slopes_y * factors
     rows, most = len(found.pair_truth), _most_pairs(len(x), len(y), a is not None, with_pairs)
     pairs, masses = np.zeros((2, most), dtype=np.int64), np.zeros(most)
     if with_pairs:
@@ -227,11 +232,7 @@ def _most_pairs(n: int, m: int, weighted: bool, wanted: bool) -> int:
 
 def _on_cpu(*given: Tensor | None) -> list[Any]:
     """Tensors of numbers and of indices as arrays, by one copy from another device."""
-    columns = [None if one is None else one.detach() for one in given]
-    wide = [
-        None if one is None else (one.to(torch.float64) if one.is_floating_point() else one).contiguous()
-        for one in columns
-    ]
+    wide = [None if one is None else _wide(one.detach()) for one in given]
     there = [one for one in wide if one is not None]
     if there[0].device.type == "cpu":
         return [None if one is None else one.numpy() for one in wide]
@@ -250,6 +251,10 @@ def _on_cpu(*given: Tensor | None) -> list[Any]:
     return arrays
 
 
+def _wide(values: Tensor) -> Tensor:
+    return (values.to(torch.float64) if values.is_floating_point() else values).contiguous()
+
+
 def _on_device(columns: list[Any], device: Any) -> list[Tensor]:
     """Arrays of floats as tensors, by one copy to another device."""
     if device.type == "cpu":
@@ -261,15 +266,23 @@ def _on_device(columns: list[Any], device: Any) -> list[Tensor]:
     return [part.reshape(column.shape).clone() for part, column in zip(parts, columns, strict=True)]
 
 
-def _check_numbers(a: Any, b: Any, i: Any, j: Any, lam: float, samples: int) -> None:
+def _check_numbers(a: Any, b: Any, lam: float) -> None:
     if not (lam > 0 and math.isfinite(lam)):
         raise InputError(f"lam is {lam:g}; give a positive length in nm")
-    for name, weights, sample in (("pred", a, i), ("truth", b, j)):
+    for name, weights in (("pred", a), ("truth", b)):
         if weights is not None and len(weights) and not (weights.min() >= 0 and weights.max() <= LARGEST):
             at = int(np.argmin((weights >= 0) & (weights <= LARGEST)))
             raise InputError(f"row {at} of {name}_weights is {weights[at]:g}; give finite weights from 0")
-        if len(sample) and not (sample.min() >= 0 and sample.max() < samples):
-            at = int(np.argmin((sample >= 0) & (sample < samples)))
+
+
+def _check_samples(used: Any, samples: int, **sides: Any) -> None:
+    """`used` are the samples that have points, each once: far fewer to look at than the points."""
+    if len(used) == 0 or (used.min() >= 0 and used.max() < samples):
+        return
+    for name, sample in sides.items():
+        wrong = (sample < 0) | (sample >= samples)
+        if wrong.any():
+            at = int(np.argmax(wrong))
             raise InputError(f"row {at} of {name}_batch is {sample[at]}; give numbers from 0 to {samples - 1}")
 
 
@@ -282,20 +295,9 @@ def _check_positions(**sides: Any) -> None:
 
 
 @_transport.register_fake
-def _(
-    pred: Tensor,
-    truth: Tensor,
-    lam: Tensor,
-    pred_sample: Tensor,
-    truth_sample: Tensor,
-    pred_weights: Tensor | None,
-    truth_weights: Tensor | None,
-    scale: list[float],
-    samples: int,
-    threads: int,
-    of_truth: bool,
-    with_pairs: bool,
-) -> tuple[Tensor, ...]:
+def _(*given: Any) -> tuple[Tensor, ...]:
+    pred, truth, _lam, pred_sample, _truth_sample, pred_weights, truth_weights = given[:7]
+    _scale, samples, _threads, of_truth, with_pairs = given[7:]
     most = _most_pairs(len(pred), len(truth), pred_weights is not None, with_pairs)
     return (
         pred.new_empty(samples),

@@ -57,19 +57,25 @@ class FlatMetric(nn.Module):
 
     def update(self, pred: Tensor, truth: Tensor, **given: Any) -> None:
         """Add a batch; `given` are `pred_batch`, `truth_batch` and masks as of `flat_metric`."""
+        self._add(*self._of_batch(pred, truth, **given))
+
+    def _of_batch(self, pred: Tensor, truth: Tensor, **given: Any) -> tuple[Tensor, int]:
+        """The sums of one batch, and its dimension."""
         batch = batch_of(pred, truth, **given)
         dim = int(pred.shape[-1])
         if dim not in (2, 3):
             raise InputError(f"pred has {dim} coordinates; give x, y or x, y, z")
-        if self._dim not in (None, dim):
-            raise InputError(f"this batch has {dim} coordinates and the ones before had {self._dim}; reset first")
         if batch.pred.weights is not None:
             raise InputError("a metric takes no weights; give the detections that count")
-        self._dim = dim
         threads = thread_count(self._threads)
         matched = match_tables(_table(batch.truth), _table(batch.pred), self._options.protocol, dim, threads)
         sums, mass, _ = sums_of_part(matched, self._options, self._options.settings(dim, False))
-        self._state += torch.tensor([*(sums[name] for name in SUMMED), mass], dtype=torch.float64)
+        return torch.tensor([*(sums[name] for name in SUMMED), mass], dtype=torch.float64), dim
+
+    def _add(self, state: Tensor, dim: int) -> None:
+        if self._dim not in (None, dim):
+            raise InputError(f"this batch has {dim} coordinates and the ones before had {self._dim}; reset first")
+        self._state, self._dim = self._state + state, dim
 
     def compute(self) -> dict[str, Tensor]:
         """The metrics of all batches: value, displaced, missed, false, jaccard (%), rmse_xy, efficiency (%), in 3D also
@@ -89,14 +95,9 @@ class FlatMetric(nn.Module):
 
     def forward(self, pred: Tensor, truth: Tensor, **given: Any) -> dict[str, Tensor]:
         """Add a batch, and give the metrics of this batch alone."""
-        alone = FlatMetric(self._options.lam, protocol=self._options.protocol, threads=self._threads)
-        alone.update(pred, truth, **given)
-        if self._dim not in (None, alone._dim):
-            raise InputError(
-                f"this batch has {alone._dim} coordinates and the ones before had {self._dim}; reset first"
-            )
-        self._state, self._dim = self._state + alone._state, alone._dim
-        return self._metrics(alone._state, alone._dim)
+        state, dim = self._of_batch(pred, truth, **given)
+        self._add(state, dim)
+        return self._metrics(state, dim)
 
     def get_extra_state(self) -> dict[str, Any]:
         """What a checkpoint keeps."""
