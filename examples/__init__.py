@@ -1,0 +1,1 @@
+"""Scripts that make what the documentation shows: run each from the repository, as a module."""
