@@ -19,6 +19,8 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
+LARGEST_WHOLE = 2**53
+"""From here on floating-point numbers leave out whole ones, so that a frame or an id may be another one."""
 _CHUNK = 1 << 20  # rows
 
 
@@ -92,11 +94,15 @@ def whole_numbers(values: npt.NDArray[Any]) -> IntArray | None:
     """
     parts = chunks(len(values))
     if values.dtype.kind != "f":
-        small = all(len(values[part]) == 0 or np.abs(values[part].astype(np.float64)).max() <= 2**53 for part in parts)
+        small = all(
+            len(values[part]) == 0 or np.abs(values[part].astype(np.float64)).max() < LARGEST_WHOLE for part in parts
+        )
         return values.astype(np.int64, copy=False) if small else None
     for part in parts:
         chunk = values[part]
-        if not (np.isfinite(chunk).all() and (chunk == np.floor(chunk)).all() and (np.abs(chunk) <= 2**53).all()):
+        if not (
+            np.isfinite(chunk).all() and (chunk == np.floor(chunk)).all() and (np.abs(chunk) < LARGEST_WHOLE).all()
+        ):
             return None
     if values.dtype != np.float64 or not values.flags.writeable:
         return values.astype(np.int64)

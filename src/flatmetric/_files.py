@@ -3,15 +3,37 @@
 from __future__ import annotations
 
 import csv
+import errno
+import glob
+import hashlib
 import io
 import json
 import os
+import platform
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from flatmetric.errors import InputError
+
+# Limits on unpacked size. Tables of numbers compress to a third, constant columns to a twentieth.
+_ALWAYS_ALLOWED = 16 << 20
+LARGEST_RATIO = 100
+_LARGEST_TOML = 1 << 20
+_HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+"""Tells the machines apart that write into one folder."""
+
+
+def largest_content(stored_bytes: int) -> int:
+    """How many bytes may come out of a file of `stored_bytes`, so that a small file can't fill the memory.
+
+    Examples
+    --------
+    >>> largest_content(0) >> 20
+    16
+    """
+    return _ALWAYS_ALLOWED + LARGEST_RATIO * stored_bytes
 
 
 def check_writable(path: Path) -> None:
@@ -24,14 +46,56 @@ def check_writable(path: Path) -> None:
     flatmetric.errors.InputError: /no/such/folder/score.json: the folder /no/such/folder does not exist; make it first
     """
     folder = path.parent
+    if "\0" in str(path):
+        raise InputError(f"{path}: is not a file name")
     if not folder.is_dir():
         raise InputError(f"{path}: the folder {folder} does not exist; make it first")
     if path.is_dir():
         raise InputError(f"{path}: is a folder; give the name of a file")
+    if path.is_symlink() and path.parent.is_dir() and _goes_in_circles(path):
+        raise InputError(f"{path}: is a link that leads to itself; remove it")
     if path.exists() and not path.is_file():
         raise InputError(f"{path}: is not an ordinary file; give another name, or - for standard output")
     if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
         raise InputError(f"{path}: can't be written, permission denied; give another place")
+
+
+def _goes_in_circles(link: Path) -> bool:
+    try:
+        link.stat()
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
+
+
+def check_readable(path: Path) -> None:
+    """Fail if a path is not an ordinary file that can be opened: a pipe would be waited for, a device never ends.
+
+    Examples
+    --------
+    >>> check_readable(Path("/dev/null"))
+    Traceback (most recent call last):
+    flatmetric.errors.InputError: /dev/null: is not an ordinary file; save it to a file first
+    """
+    try:
+        if path.is_dir():
+            raise InputError(f"{path}: is a folder; give a file")
+        if not path.exists():
+            # A link in circles is there, but can't be followed.
+            what = "is a link that leads nowhere" if path.is_symlink() else "there is no such file"
+            raise InputError(f"{path}: {what}")
+        if not path.is_file():
+            raise InputError(f"{path}: is not an ordinary file; save it to a file first")
+        with path.open("rb"):
+            pass
+    except PermissionError as error:
+        raise InputError(f"{path}: can't be read, permission denied") from error
+    except OSError as error:
+        raise InputError(f"{path}: can't be opened, {error.strerror}") from error
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}: is not a file name") from error
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -41,17 +105,24 @@ def read_toml(path: Path) -> dict[str, Any]:
     --------
     >>> read_toml(Path("/no/such/rules.toml"))
     Traceback (most recent call last):
-    flatmetric.errors.InputError: /no/such/rules.toml: can't be read, No such file or directory
+    flatmetric.errors.InputError: /no/such/rules.toml: there is no such file
     """
     import tomllib
 
+    check_readable(path)
+    if path.stat().st_size > _LARGEST_TOML:
+        raise InputError(f"{path}: is larger than {_LARGEST_TOML >> 20} MB; give a TOML file with settings")
     try:
         with path.open("rb") as file:
             return tomllib.load(file)
     except OSError as error:
         raise InputError(f"{path}: can't be read, {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except RecursionError as error:
+        raise InputError(f"{path}: is nested too deeply; give plain settings") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: is not valid TOML ({error})") from error
+    except ValueError as error:
+        raise InputError(f"{path}: is not valid TOML (a number of thousands of digits)") from error
 
 
 @contextmanager
@@ -68,15 +139,13 @@ def whole_file(path: Path) -> Iterator[Path]:
     ['a.txt']
     """
     check_writable(path)
-    path = path.resolve()  # a link stays a link: what it points to is written
-    import tempfile
-
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
-    os.close(handle)
-    unfinished = Path(name)
+    path = Path(os.path.realpath(path))  # a link stays a link: what it points to is written
+    _remove_leftovers(path)
+    unfinished = path.with_name(f".{path.name}.{_HOST}-{os.getpid()}-{os.urandom(4).hex()}{path.suffix}")
     try:
+        # Made by the system with the rights that the user's mask leaves; no other thread's files are touched.
+        os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
         yield unfinished
-        unfinished.chmod(0o666 & ~_umask())
         with unfinished.open("rb") as file:
             os.fsync(file.fileno())
         unfinished.replace(path)
@@ -86,10 +155,23 @@ def whole_file(path: Path) -> Iterator[Path]:
         unfinished.unlink(missing_ok=True)
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _remove_leftovers(path: Path) -> None:
+    """Remove what processes of this machine that were killed have left of earlier attempts to write a file."""
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.{_HOST}-*"):
+        made_by = leftover.name[len(f".{path.name}.{_HOST}-") :].split("-")[0]
+        if made_by.isdecimal() and not _is_alive(int(made_by)):
+            with suppress(OSError):
+                leftover.unlink()
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        return True  # somebody else's
+    return True
 
 
 def make_folder(folder: Path) -> None:

@@ -2,9 +2,60 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+_LONGEST = 400  # characters of a sentence
+_LAST = 120  # of them at its end, where it says what to do
+
+
+def printable(text: str) -> str:
+    r"""Text in which whatever a terminal would act on, or can't show, is written as an escape.
+
+    Examples
+    --------
+    >>> printable("a\x1b[2Jb")
+    'a\\x1b[2Jb'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def one_line(text: str) -> str:
+    r"""A sentence in one printable line of at most 400 characters; one that is longer loses its middle.
+
+    Examples
+    --------
+    >>> one_line("a\nb")
+    'a\\nb'
+    >>> len(one_line(1000 * "a"))
+    400
+    """
+    line = printable(text)
+    if len(line) <= _LONGEST:
+        return line
+    return f"{line[: _LONGEST - _LAST - 5]} ... {line[-_LAST:]}"
+
+
+def described(value: Any) -> str:
+    """A value from a file, short enough for a sentence, whatever it is.
+
+    Examples
+    --------
+    >>> described("nm"), described(10**5000), described([[[]]])
+    ("'nm'", 'a number of thousands of digits', 'a list')
+    """
+    if isinstance(value, int) and value.bit_length() > 10_000:
+        return "a number of thousands of digits"
+    if value is None or isinstance(value, (bool, int, float, str, bytes)):
+        return f"{value!r:.60}"
+    return f"a {type(value).__name__}"
+
 
 class InputError(ValueError):
     """A file, table or option that can't be used. The command line prints its message and exits with code 2.
+
+    The message is one printable line, whatever names and values from a file it holds.
 
     Examples
     --------
@@ -12,6 +63,9 @@ class InputError(ValueError):
     Traceback (most recent call last):
     flatmetric.errors.InputError: result.csv: it has no row
     """
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(one_line(sentence))
 
 
 class ReadWarning(UserWarning):

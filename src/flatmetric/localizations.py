@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from flatmetric._arrays import FloatArray, IntArray, chunks
+from flatmetric._arrays import LARGEST_WHOLE, FloatArray, IntArray, chunks
 from flatmetric._core import all_within, table_of
 from flatmetric._shown import Shown
 from flatmetric._validation import check_unmasked, thread_count
@@ -310,7 +310,7 @@ def _whole(value: Any, name: str) -> IntArray:
         if not whole.all():
             at = int(np.argmin(whole))
             raise InputError(f"row {at + 1} of {name} is {array[at]}, not a whole number; fix or drop that row")
-    if array.size > 0 and (array.max() > 2**53 or array.min() < -(2**53)):
+    if array.size > 0 and (array.max() >= LARGEST_WHOLE or array.min() <= -LARGEST_WHOLE):
         at = int(np.argmax(np.abs(array.astype(np.float64))))
         raise InputError(f"row {at + 1} of {name} is {array[at]}, which is too large; fix or drop that row")
     return np.ascontiguousarray(array, dtype=np.int64)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flatmetric._arrays import IntArray
-from flatmetric._files import whole_file
+from flatmetric._files import check_readable, largest_content, whole_file
 from flatmetric.errors import InputError
 from flatmetric.version import __version__
 
@@ -77,6 +77,7 @@ def open_stack(path: Path) -> Stack:
 def _open(path: Path, opened: ExitStack) -> Any:
     from tifffile import TiffFile, TiffFileError
 
+    check_readable(path)
     try:
         return opened.enter_context(TiffFile(path))
     except TiffFileError as error:
@@ -113,6 +114,7 @@ def _pages(file: Any, path: Path, errors: list[str]) -> Any:
         count = len(file.pages)
         if count == 0:
             raise InputError(f"{path}: holds no image; give a stack of 16-bit images")
+        _check_claims(file.pages[0], path)
         grey = len(file.pages[0].shape) == 2
         series = file.series[0]
         if grey and len(series.shape) > 3:
@@ -126,6 +128,16 @@ def _pages(file: Any, path: Path, errors: list[str]) -> Any:
         raise
     except Exception as error:
         raise _damaged(path, error) from error
+
+
+def _check_claims(page: Any, path: Path) -> None:
+    """Fail before anything is allocated if a page has no pixel, or more than the file can hold."""
+    stored, claimed = path.stat().st_size, math.prod(page.shape) * page.dtype.itemsize
+    if claimed == 0:
+        raise InputError(f"{path}: its images have no pixel; give a stack of 16-bit images")
+    packed = int(page.compression) != 1
+    if claimed > (largest_content(stored) if packed else stored):
+        raise InputError(f"{path}: claims images of {' x '.join(map(str, page.shape))} pixels, more than it can hold")
 
 
 def _damaged(path: Path, error: Exception) -> InputError:

@@ -179,7 +179,7 @@ BAD = {
         "holds an object tag, which is never loaded",
     ),
     "yaml that merges": (picasso_with_yaml("a: &a {k: 1}\nb: {<<: *a}\n"), "merges keys"),
-    "yaml of odd values": (picasso_with_yaml("a: !!int ''\n"), "is not valid YAML"),
+    "yaml of odd values": (picasso_with_yaml("a: !!int ''\n"), "does not say how large a pixel is"),
     "broken yaml": (picasso_with_yaml("a: [1\n"), "is not valid YAML"),
     "yaml with a wrong pixel size": (picasso_with_yaml("Pixelsize: large\n"), "Pixelsize is 'large'"),
     "manifest that promises too much": (manifest(lambda m: m["files"][0].update(rows=10**9)), "rows of 32 bytes"),

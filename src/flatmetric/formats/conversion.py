@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from flatmetric._arrays import chunks, whole_numbers
+from flatmetric._arrays import LARGEST_WHOLE, chunks, whole_numbers
 from flatmetric._core import LARGEST, all_within
 from flatmetric.errors import InputError
 from flatmetric.localizations import COLUMNS, MAY_HAVE_GAPS, Localizations, Provenance
@@ -56,7 +56,9 @@ def checked_options(
     if origin is not None and origin not in get_args(Origin):
         raise InputError(f"origin is {origin!r}; give corner or center (of the first pixel)")
     if frame_base is not None and (
-        isinstance(frame_base, bool) or not isinstance(frame_base, (int, np.integer)) or abs(frame_base) > 2**53
+        isinstance(frame_base, bool)
+        or not isinstance(frame_base, (int, np.integer))
+        or abs(frame_base) >= LARGEST_WHOLE
     ):
         raise InputError(f"frame_base is {frame_base!r}; give the number of the first frame, 0 or 1")
     if columns is not None and not isinstance(columns, Mapping):
@@ -346,7 +348,7 @@ def checked(native: Native, options: ReadOptions, name: str) -> Native:
             chunk = values[part]
             fine[part] = np.isfinite(chunk)
             if column == "frame":
-                fine[part] &= (np.floor(chunk) == chunk) & (np.abs(chunk.astype(np.float64)) <= 2**53)
+                fine[part] &= (np.floor(chunk) == chunk) & (np.abs(chunk.astype(np.float64)) < LARGEST_WHOLE)
         good &= fine
         if not options.skip_bad_rows and not fine.all():
             at = int(np.argmin(fine))

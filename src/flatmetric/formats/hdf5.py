@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy.typing as npt
 
+from flatmetric._files import largest_content
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate
 from flatmetric.formats.hdf5_layout import DamagedError, Layout, Link, UnsupportedError
-from flatmetric.formats.source import Source, largest_content
+from flatmetric.formats.source import Source
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 # MATLAB 7.3 puts half a kilobyte of text before it.

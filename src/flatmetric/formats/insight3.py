@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from flatmetric._files import largest_content
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format
 from flatmetric.formats.conversion import Native, ReadOptions, checked
-from flatmetric.formats.source import largest_content
 
 _MAGIC = b"M425"
 _HEADER_BYTES = 16

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from flatmetric._files import largest_content
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format
 from flatmetric.formats.conversion import Native, ReadOptions, checked
 from flatmetric.formats.delimited import Delimited, drop_invalid
 from flatmetric.formats.mat5 import Mat5Error, variables
-from flatmetric.formats.source import largest_content
 
 _NPY = b"\x93NUMPY"
 _MAT5 = b"MATLAB 5.0 MAT-file"
@@ -56,6 +56,8 @@ def _npy_records(candidate: Candidate) -> npt.NDArray[Any]:
         raise InputError(f"{name}: holds pickled Python objects, which are never loaded; save numbers instead")
     rest = content.getbuffer()[content.tell() :]
     rows = math.prod(shape)
+    if any(length < 0 for length in shape):
+        raise InputError(f"{name}: its NumPy header is damaged; get the file again")
     if dtype.itemsize == 0 or rows * dtype.itemsize > len(rest):
         raise InputError(f"{name}: is cut short: its header promises {rows} records")
     return np.frombuffer(rest, dtype=dtype, count=rows).reshape(shape)

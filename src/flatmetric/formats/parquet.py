@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from flatmetric._arrays import release, whole_numbers
+from flatmetric._files import largest_content
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format, Writer
 from flatmetric.formats.conversion import CORNER, Native, ReadOptions, checked
 from flatmetric.formats.headers import FoundColumn, find_columns
 from flatmetric.formats.plain import described, named_columns
-from flatmetric.formats.source import Source, largest_content
+from flatmetric.formats.source import Source
 from flatmetric.localizations import COLUMNS, Localizations
 
 if TYPE_CHECKING:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from flatmetric.errors import InputError
+from flatmetric.errors import InputError, described
 from flatmetric.formats.base import Candidate, Format, Writer
 from flatmetric.formats.conversion import CENTER, Native, ReadOptions, checked
 from flatmetric.formats.hdf5 import Hdf5, opened, recognised
 from flatmetric.localizations import Localizations
 
-_LARGEST_YAML = 1 << 20
+_LARGEST_YAML = 1 << 18
+_LONGEST_NUMBER = 40  # characters
 _LARGEST_PIXEL = 1e9  # nm
 SIDE_SUFFIXES = (".yaml",)
 
@@ -74,25 +76,42 @@ def _yaml_documents(path: Path) -> list[Any]:
         text = path.read_text(encoding="utf-8")
         if "<<" in text:
             raise InputError(f"{path}: merges keys (<<), which Picasso never writes; give pixel_size= and remove it")
-        return list(yaml.safe_load_all(text))
+        if "!!python/" in text:
+            raise InputError(
+                f"{path}: holds an object tag, which is never loaded; fix the file, or remove it and give pixel_size="
+            )
+        # All values stay text: what YAML makes of numbers like 1:1:1:1 takes time that grows with their square.
+        return list(yaml.load_all(text, Loader=yaml.BaseLoader))
     except OSError as error:
         raise InputError(f"{path}: can't be read, {error.strerror}") from error
     except InputError:
         raise
     except Exception as error:  # the YAML library raises many kinds on odd values
-        what = "holds an object tag, which is never loaded" if "tag" in str(error) else "is not valid YAML"
-        raise InputError(f"{path}: {what}; fix the file, or remove it and give pixel_size= in nm") from error
+        raise InputError(f"{path}: is not valid YAML; fix the file, or remove it and give pixel_size= in nm") from error
+
+
+def _number(value: Any) -> float | None:
+    """A number of JSON, or of YAML, where it is text; None for all else."""
+    if isinstance(value, str) and len(value) <= _LONGEST_NUMBER:
+        try:
+            return float(value)
+        except ValueError:
+            return None
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < _LARGEST_PIXEL:
+        return float(value)
+    return None
 
 
 def _pixel_size(documents: list[Any], options: ReadOptions, yaml: Path | None) -> tuple[float, float] | None:
     for document in reversed(documents):  # the last processing step takes precedence
         if not isinstance(document, dict) or "Pixelsize" not in document:
             continue
-        size = document["Pixelsize"]
-        if isinstance(size, (int, float)) and not isinstance(size, bool) and 0 < size < _LARGEST_PIXEL:
-            return float(size), float(size)
+        size = _number(document["Pixelsize"])
+        if size is not None and 0 < size < _LARGEST_PIXEL:
+            return size, size
         if options.pixel_size is None:
-            raise InputError(f"{yaml or 'the metadata'}: Pixelsize is {size!r}; give pixel_size= in nm")
+            found = described(document["Pixelsize"])
+            raise InputError(f"{yaml or 'the metadata'}: Pixelsize is {found}; give pixel_size= in nm")
     return None
 
 
@@ -101,8 +120,8 @@ def _field(documents: list[Any], pixel: tuple[float, float] | None) -> tuple[flo
     for document in reversed(documents):
         if pixel is None or not isinstance(document, dict):
             continue
-        width, height = document.get("Width"), document.get("Height")
-        if isinstance(width, int) and isinstance(height, int) and 0 < min(width, height) <= max(width, height) < 1e6:
+        width, height = _number(document.get("Width")), _number(document.get("Height"))
+        if width and height and 0 < min(width, height) <= max(width, height) < 1e6:
             return width * pixel[0], height * pixel[1]
     return None
 
@@ -136,9 +155,11 @@ def _write(table: Localizations, paths: list[Path]) -> None:
     locs = np.empty(len(table), dtype=[(n, np.int64 if n == "frame" else np.float64) for n in columns])
     for name, values in columns.items():
         locs[name] = values
-    with h5py.File(paths[0], "w") as file:
+    content = io.BytesIO()  # on a disk that is full the HDF5 library fails in its own ways, a file does not
+    with h5py.File(content, "w") as file:
         file.create_dataset("locs", data=locs)
         file.create_dataset("metadata", data=json.dumps([_metadata(table)]))
+    paths[0].write_bytes(content.getbuffer())
     paths[1].write_text(str(yaml.safe_dump(_metadata(table))), encoding="utf-8")
 
 

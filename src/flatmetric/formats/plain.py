@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from flatmetric._arrays import LARGEST_WHOLE
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format
 from flatmetric.formats.conversion import Native, ReadOptions, known_length
@@ -44,7 +45,12 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
     )
     times = table.columns.pop(_TIME, None)
     native = Native(table.columns, unit=None, dropped=table.dropped, notes=table.notes)
-    if time is not None and times is not None and (times == np.floor(times)).all() and (np.abs(times) < 2**53).all():
+    if (
+        time is not None
+        and times is not None
+        and (times == np.floor(times)).all()
+        and (np.abs(times) < LARGEST_WHOLE).all()
+    ):
         native.columns["frame"] = times.astype(np.int64)
         native.assumptions.append(f"column {time.text} taken as the frame (otherwise give columns=)")
         found = {**found, "frame": time}

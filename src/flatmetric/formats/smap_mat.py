@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from flatmetric._arrays import whole_numbers
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format
 from flatmetric.formats.conversion import Native, ReadOptions, checked
@@ -36,10 +35,10 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
             if values is not None:
                 columns[ours] = values.ravel()
     if "channel" in columns:
-        if np.array_equal(columns["channel"], np.floor(columns["channel"])):
-            columns["channel"] = columns["channel"].astype(np.int64)
-        else:
-            del columns["channel"]
+        channel = columns.pop("channel")
+        whole = whole_numbers(channel) if channel.dtype.kind in "fiu" else None
+        if whole is not None:
+            columns["channel"] = whole
     for column in ("frame", "x", "y"):
         if column not in columns:
             raise InputError(f"{candidate.source.name}: saveloc/loc lacks {_COLUMNS[column]}")

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from flatmetric._files import largest_content
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format
 from flatmetric.formats.conversion import Native, ReadOptions, checked
 from flatmetric.formats.headers import FoundColumn, find_columns, heading
 from flatmetric.formats.plain import described
-from flatmetric.formats.source import ZIP, largest_content
+from flatmetric.formats.source import ZIP
 
 _LARGEST_MANIFEST = 16 << 20
 
@@ -37,7 +38,7 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
         name = str(tables[0]["name"])
     except InputError:
         raise
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError, OverflowError) as error:
         raise InputError(f"{source.name}: its manifest.json is damaged ({error!r:.80})") from error
     content = source.archive_member(name, largest_content(source.size))
     if rows < 0 or len(content) < rows * dtype.itemsize:

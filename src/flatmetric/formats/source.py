@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from flatmetric._arrays import Storage
+from flatmetric._files import LARGEST_RATIO, check_readable, largest_content
 from flatmetric.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,25 +20,11 @@ if TYPE_CHECKING:
 
 HEAD_BYTES = 1 << 18
 _PIECE = 2 << 20
-# Limits on unpacked size. Tables of numbers compress to a third, constant columns to a twentieth.
-_ALWAYS_ALLOWED = 16 << 20
-_LARGEST_RATIO = 100
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 ZIP = b"PK\x03\x04"
 _EMPTY_ZIP = b"PK\x05\x06"
-
-
-def largest_content(stored_bytes: int) -> int:
-    """How many bytes may come out of a file of `stored_bytes`, so that a small file can't fill the memory.
-
-    Examples
-    --------
-    >>> largest_content(0) >> 20
-    16
-    """
-    return _ALWAYS_ALLOWED + _LARGEST_RATIO * stored_bytes
 
 
 class Source:
@@ -57,7 +44,7 @@ class Source:
         self.path, self.member = _zip_member(path)
         self.name = str(path)
         self._on_bytes = on_bytes
-        _check_readable(self.path)
+        check_readable(self.path)
         self.size = self.path.stat().st_size
         if self.size == 0:
             raise InputError(f"{self.name}: the file has no bytes; write it again")
@@ -92,7 +79,7 @@ class Source:
                 done += len(piece)
                 if self.packing and done > limit:
                     raise InputError(
-                        f"{self.name}: unpacks to more than {_LARGEST_RATIO} times its size; "
+                        f"{self.name}: unpacks to more than {LARGEST_RATIO} times its size; "
                         "if that is right, unpack it and give the unpacked file"
                     )
                 if self._on_bytes:
@@ -233,6 +220,8 @@ def _packing(start: bytes) -> str | None:
 
 def _zip_member(path: Path) -> tuple[Path, str | None]:
     """Splits archive.zip/member.npy, where the archive is a file."""
+    if "\0" in str(path):
+        return path, None
     for parent in path.parents:
         if parent.is_file() and not path.exists():
             with parent.open("rb") as file:
@@ -252,23 +241,3 @@ def _zip_member(path: Path) -> tuple[Path, str | None]:
                 raise InputError(f"{parent}: the zip packing is damaged or cut short; get the file again") from error
             return parent, member
     return path, None
-
-
-def _check_readable(path: Path) -> None:
-    try:
-        if path.is_dir():
-            raise InputError(f"{path}: is a folder; give a file")
-        if not path.exists():
-            raise InputError(f"{path}: there is no such file")
-        if not path.is_file():
-            raise InputError(f"{path}: is not an ordinary file; save the table to a file first")
-        with path.open("rb"):
-            pass
-    except PermissionError as error:
-        raise InputError(f"{path}: can't be read, permission denied") from error
-    except OSError as error:
-        raise InputError(f"{path}: can't be opened, {error.strerror}") from error
-    except ValueError as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path!r}: is not a file name") from error

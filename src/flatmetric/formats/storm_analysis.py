@@ -54,12 +54,14 @@ def _frame(file: Hdf5, group: str) -> dict[str, npt.NDArray[Any]]:
     for ours, theirs in _COLUMNS.items():
         values = file.array(f"{group}/{theirs}")
         if values is not None:
+            if values.ndim != 1 or values.dtype.kind not in "fiu":
+                raise InputError(f"{file.name}: {group}/{theirs} does not hold one number for each row")
             columns[ours] = values.astype(np.float64)
     if not columns:
         return {}
     for axis in "xyz":
         drift = file.attribute(group, f"d{axis}")
-        if axis in columns and drift is not None and float(drift) != 0:
+        if axis in columns and isinstance(drift, (float, int, np.number)) and drift != 0:
             columns[axis] += float(drift)
             columns["drift"] = np.zeros(0)
     return columns

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import struct
+from array import array
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from flatmetric._files import largest_content
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format
 from flatmetric.formats.conversion import Native, ReadOptions, checked
-from flatmetric.formats.source import largest_content
 from flatmetric.formats.text import read_columns
 
 _HEADER_BYTES = 12  # int32 0 and int64 offset of the SpotList, counted from here
@@ -19,8 +22,10 @@ _UNIT_NAMES = {"NM": "nm", "UM": "um", "PIXELS": "px", "0": "nm", "1": "um", "2"
 # Field numbers of the two messages.
 _PIXEL_SIZE, _LOCATION_UNITS, _INTENSITY_UNITS = 7, 22, 23
 _SPOT = {1: "id", 2: "channel", 3: "frame", 7: "x", 8: "y", 9: "z", 10: "photons", 11: "background", 104: "uncertainty"}
+_NEEDED, _WHOLE = ("frame", "x", "y"), ("id", "channel", "frame")
 _SPOT_UNITS = 17
 _PHOTONS = 1
+_ALL_BITS = (1 << 64) - 1
 _NOT_PHOTONS = "the intensity is in counts or an unnamed unit, not photons, and is kept as it is"
 
 
@@ -41,7 +46,7 @@ def _varint(data: memoryview, at: int) -> tuple[int, int]:
         at += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value, at
+            return value & _ALL_BITS, at
         shift += 7
     raise ValueError("a number of more than ten bytes")
 
@@ -50,15 +55,15 @@ def _fields(data: memoryview, at: int, end: int) -> Iterator[tuple[int, float]]:
     """Field numbers and numeric values of one message; texts and inner messages are passed over."""
     while at < end:
         key, at = _varint(data, at)
-        field, wire = key >> 3, key & 7
+        number, wire = key >> 3, key & 7
         if wire == 0:
             value, at = _varint(data, at)
-            yield field, value
+            yield number, value - (1 << 64) if value >> 63 else value  # numbers below 0 have all the upper bits
         elif wire == 5:
-            yield field, struct.unpack_from("<f", data, at)[0]
+            yield number, struct.unpack_from("<f", data, at)[0]
             at += 4
         elif wire == 1:
-            yield field, struct.unpack_from("<d", data, at)[0]
+            yield number, struct.unpack_from("<d", data, at)[0]
             at += 8
         elif wire == 2:
             size, at = _varint(data, at)
@@ -86,29 +91,46 @@ def _read_binary(candidate: Candidate, options: ReadOptions) -> Native:
     return _native(spots, summary, options, name)
 
 
-def _spots(data: memoryview, end: int) -> list[dict[int, float]]:
-    spots = []
+@dataclass(slots=True)
+class _Spots:
+    """All spots: a column for each field that all of them have, and the units that they name; None for those without.
+
+    A dictionary for each spot would take fifty times the memory.
+    """
+
+    rows: int = 0
+    columns: dict[int, Any] = field(default_factory=dict)
+    units: set[float | None] = field(default_factory=set)
+
+    def add(self, fields: dict[int, float]) -> None:
+        if self.rows == 0:
+            self.columns = {one: array("q" if _SPOT[one] in _WHOLE else "d") for one in _SPOT if one in fields}
+        for one in [one for one in self.columns if one not in fields]:
+            del self.columns[one]
+        for one in (one for one, name in _SPOT.items() if name in _NEEDED and one not in self.columns):
+            raise ValueError(f"a spot lacks {_SPOT[one]}")
+        for one, column in self.columns.items():
+            column.append(int(fields[one]) if column.typecode == "q" else fields[one])
+        self.units.add(fields.get(_SPOT_UNITS))
+        self.rows += 1
+
+
+def _spots(data: memoryview, end: int) -> _Spots:
+    spots = _Spots()
     at = _HEADER_BYTES
     while at < end:
         size, at = _varint(data, at)
-        spots.append(dict(_fields(data, at, at + size)))
+        spots.add(dict(_fields(data, at, at + size)))
         at += size
     return spots
 
 
-def _native(spots: list[dict[int, float]], summary: dict[int, float], options: ReadOptions, name: str) -> Native:
-    columns = {}
-    for field, column in _SPOT.items():
-        if all(field in spot for spot in spots):
-            whole = column in ("id", "channel", "frame")
-            columns[column] = np.array([spot[field] for spot in spots], dtype=np.int64 if whole else np.float64)
-    for column in ("frame", "x", "y"):
-        if column not in columns:
-            raise InputError(f"{name}: a spot lacks {column}")
-    if not spots:
-        columns = {c: columns[c] for c in ("frame", "x", "y", "photons")}
+def _native(spots: _Spots, summary: dict[int, float], options: ReadOptions, name: str) -> Native:
+    columns: dict[str, Any] = {_SPOT[one]: np.array(column) for one, column in spots.columns.items()}
+    if not spots.rows:
+        columns = {c: np.zeros(0, dtype=np.int64 if c in _WHOLE else np.float64) for c in (*_NEEDED, "photons")}
     code = summary.get(_LOCATION_UNITS)
-    own = {spot.get(_SPOT_UNITS, code) for spot in spots}
+    own = {code if unit is None else unit for unit in spots.units}
     if len(own) > 1:
         raise InputError(f"{name}: its spots are in different units; write it with one")
     code = own.pop() if own else code
@@ -139,6 +161,11 @@ def _read_text(candidate: Candidate, options: ReadOptions) -> Native:
     summary = dict(pair.split(": ", 1) for pair in head.lines[0].text.split("\t") if ": " in pair)
     names = {"molecule": "id", "intensity": "photons", "x_precision": "uncertainty"}
     wanted = {names.get(n, n): at for at, n in enumerate(head.names) if names.get(n, n) in _SPOT.values()}
+    for column in _NEEDED:
+        if column not in wanted:
+            raise InputError(
+                f"{head.source.name}: has no column {column}, as a tagged spot file does; leave format= out"
+            )
     table = read_columns(head, wanted, skip_bad_rows=options.skip_bad_rows)
     unit = _UNIT_NAMES.get(summary.get("location_units", "").strip())
     native = Native(
