@@ -21,10 +21,12 @@ import pytest
 
 import flatmetric as fm
 from flatmetric.api.leaderboard import board_options
+from flatmetric.challenge import leaderboard, store
 from flatmetric.challenge.leaderboard import write_leaderboard
 from flatmetric.challenge.store import FILE, ScoreStore
 from flatmetric.challenge.submissions import Found, Submission, find_submissions
 from flatmetric.formats.conversion import ReadOptions
+from flatmetric.formats.read import read_file
 from flatmetric.formats.write import write
 from flatmetric.matching.protocol import Wobble
 from tests.scenes import run, scene
@@ -45,7 +47,7 @@ def stored(folder: Path) -> list[str]:
 
 
 def flat_metric(folder: Path, **changes: Any) -> float:
-    (entry,) = fm.leaderboard(folder, out=folder / "board", replace=True, **changes).entries
+    (entry,) = fm.leaderboard(folder, **{"out": folder / "board", "replace": True, **changes}).entries
     value = entry.metrics["flat_metric"]
     assert value is not None
     return value
@@ -145,7 +147,7 @@ def test_what_data_sets_share_is_kept_once(folder: Path) -> None:
     fm.leaderboard(folder, out=folder / "board")
     with closing(sqlite3.connect(folder / "board" / FILE)) as file:
         kept = file.execute("SELECT COUNT(*) FROM arrays").fetchone()[0]
-        hashes = dict(file.execute("SELECT path, sha256 FROM files"))
+        hashes = dict(file.execute("SELECT path, sha256 FROM contents"))
     assert len(stored(folder)) == 6 and kept <= 3 * 6 + 6  # costs of each, and what all have
     assert all(hashlib.sha256(Path(os.fsdecode(name)).read_bytes()).hexdigest() == own for name, own in hashes.items())
 
@@ -158,6 +160,35 @@ def test_a_file_that_changes_with_its_size_and_within_a_second_is_read_anew(fold
     (entry,) = fm.leaderboard(folder, out=folder / "board").entries
     (anew,) = fm.leaderboard(folder, out=folder / "other").entries
     assert entry.metrics == anew.metrics
+
+
+def test_a_file_of_the_same_size_and_an_old_time_is_read_anew(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As programs that copy files leave it."""
+    monkeypatch.setattr(store, "_FRESH_S", -1.0)
+    path = folder / "one" / "results" / "mine.csv"
+    text, times = path.read_text(), path.stat()
+    before = flat_metric(folder)
+    path.write_text(text.replace("x [nm]", "Z [nm]").replace("y [nm]", "x [nm]").replace("Z [nm]", "y [nm]"))
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert path.stat().st_size == times.st_size and path.stat().st_mtime_ns == times.st_mtime_ns
+    (entry,) = fm.leaderboard(folder, out=folder / "other").entries
+    assert flat_metric(folder) == entry.metrics["flat_metric"] != before
+
+
+def test_a_file_that_changes_while_it_is_scored_is_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = folder / "one" / "results" / "mine.csv"
+    text = path.read_text()
+    right = flat_metric(folder, out=folder / "right")
+
+    def changed(*given: Any, **more: Any) -> Any:
+        path.write_text("\n".join(text.splitlines()[:4]) + "\n")
+        return read_file(*given, **more)
+
+    monkeypatch.setattr(leaderboard, "read_file", changed)
+    assert flat_metric(folder) != right
+    monkeypatch.undo()
+    path.write_text(text)
+    assert flat_metric(folder) == right
 
 
 def test_two_runs_at_once_write_one_store(folder: Path) -> None:

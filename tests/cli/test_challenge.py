@@ -17,6 +17,8 @@ import flatmetric as fm
 from flatmetric.challenge import runner as runner_module
 from flatmetric.challenge.runner import Program
 from flatmetric.formats.write import write
+from flatmetric.simulation.datasets import PAPER, named
+from flatmetric.simulation.folder import STACK, simulate_folder
 from tests.scenes import REAL_DATA, is_alive, run, wait_until
 
 SHARED = REAL_DATA / "gt-and-results"
@@ -92,6 +94,20 @@ def test_other_data_take_away_the_results_of_the_old(tmp_path: Path) -> None:
     first = (tmp_path / "MT4.N2.HD" / "results" / "baseline.csv").read_bytes()
     run("challenge", "run", "--out", tmp_path, *options, "--frames", "4", "--seed", "9")
     assert (tmp_path / "MT4.N2.HD" / "results" / "baseline.csv").read_bytes() != first
+
+
+def test_results_belong_to_their_images_wherever_a_run_was_killed(tmp_path: Path) -> None:
+    """Killed after new images were made and before the results of the old ones were removed."""
+    dataset = named("MT4.N2.HD").with_frames(4)
+    options = ("--dataset", "MT4.N2.HD", "--tune", "0", "--frames", "4", "--participant")
+    run("challenge", "run", "--out", tmp_path / "killed", *options, "baseline", "--participant", "dog")
+    simulate_folder(tmp_path / "killed" / "MT4.N2.HD", dataset, 9 + PAPER.index("MT4.N2.HD"))
+    for out in ("killed", "fresh"):
+        done = run("challenge", "run", "--out", tmp_path / out, *options, "baseline", "--seed", "9")
+        assert done.returncode == 0, done.stderr
+    results = [tmp_path / out / "MT4.N2.HD" / "results" for out in ("killed", "fresh")]
+    assert [sorted(path.name for path in folder.iterdir()) for folder in results] == [["baseline.csv"]] * 2
+    assert (results[0] / "baseline.csv").read_bytes() == (results[1] / "baseline.csv").read_bytes()
 
 
 def test_a_folder_of_the_challenges_own_files_is_scored(done: Path, tmp_path: Path) -> None:
@@ -311,6 +327,7 @@ def test_a_program_ends_when_nobody_waits_for_it(tmp_path: Path) -> None:
     """On another machine, all that tells is the lease: a file that is gone, or is not touched any more."""
     (tmp_path / "d" / "results").mkdir(parents=True)
     (tmp_path / "d" / "runs").mkdir()
+    (tmp_path / "d" / STACK).touch()
     slow = Program("slow", ("sh", "-c", "sleep 600", "{out}"))
     done = runner_module.run_program(tmp_path / "d", slow, 600.0, tmp_path / "no lease")
     assert done.reason == "stopped, since nobody waits for it any more" and done.seconds < 300

@@ -392,7 +392,7 @@ def _score_all(
                 outcome = outcome.replace(str(path.absolute()), str(path))
         outcomes[at] = outcome
         key = keys[at]
-        if isinstance(outcome, Entry) and key is not None:
+        if isinstance(outcome, Entry) and key is not None and store.is_unchanged(submissions[at]):
             store.save(key, outcome)
 
     far = options.workers.elsewhere

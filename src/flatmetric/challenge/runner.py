@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import re
 import shlex
@@ -17,6 +18,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -243,12 +245,24 @@ class _Lease:
 
 
 def _simulate(folder: Path, dataset: Dataset, seed: int, progress: Progress | None, workers: Workers) -> None:
-    if is_simulated(folder, dataset, seed):
-        return
-    simulate_folder(folder, dataset, seed, progress, workers.of_kind("processes"))
-    for record in folder.glob("runs/*.json"):  # their results belong to the previous images
-        (folder / "results" / f"{record.stem}.csv").unlink(missing_ok=True)
-        record.unlink()
+    if not is_simulated(folder, dataset, seed):
+        simulate_folder(folder, dataset, seed, progress, workers.of_kind("processes"))
+    images = _hash_of(folder / STACK)
+    for record in folder.glob("runs/*.json"):
+        if read_json(record).get("images") != images:  # a result on other images
+            (folder / "results" / f"{record.stem}.csv").unlink(missing_ok=True)
+            record.unlink()
+
+
+def _hash_of(stack: Path) -> str:
+    there = stack.stat()
+    return _hash_of_state(stack, there.st_size, there.st_mtime_ns, there.st_ctime_ns)
+
+
+@lru_cache(maxsize=64)
+def _hash_of_state(stack: Path, *_state: int) -> str:
+    with stack.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _seed_of(name: str) -> int:
@@ -264,6 +278,7 @@ def run_program(folder: Path, program: Program, time_limit: float, lease: Path) 
         "command": list(program.command[1 if own else 0 :]),
         "files": _files_of(program.command[1:]),
         "version": __version__,
+        "images": _hash_of(folder / STACK),
     }
     if program.output is not None or program.read is not None:
         made_by |= {"output": program.output, "read": None if program.read is None else dict(program.read)}
@@ -283,7 +298,8 @@ def run_program(folder: Path, program: Program, time_limit: float, lease: Path) 
     start = time.monotonic()
     reason = _failure(command, written, time_limit, _Lease(lease))
     seconds = round(time.monotonic() - start, 3)
-    _remove(result)
+    for made_before in (record, result):  # the record first: it must never speak of another result
+        _remove(made_before)
     if reason is None:
         reason = _taken(written, program.read, result)
     if reason is None:

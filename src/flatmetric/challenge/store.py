@@ -36,7 +36,7 @@ _FRESH_S = 2.0  # a file younger than this may change without its time telling
 _TABLES = """
 CREATE TABLE IF NOT EXISTS scores (key TEXT PRIMARY KEY, content TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS arrays (hash TEXT PRIMARY KEY, kind TEXT NOT NULL, content BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS files (path BLOB PRIMARY KEY, size INTEGER, changed INTEGER, sha256 TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS contents (path BLOB PRIMARY KEY, state TEXT NOT NULL, sha256 TEXT NOT NULL) WITHOUT ROWID;
 """
 Answer = TypeVar("Answer")
 
@@ -53,6 +53,7 @@ class ScoreStore:
         settings = settings | {"version": __version__, "metrics": [metric.key for metric in LEADERBOARD.values()]}
         self._settings = json.dumps(settings, sort_keys=True)
         self._arrays: dict[str, npt.NDArray[Any]] = {}
+        self._states: dict[Path, str] = {}
         self._file = sqlite3.connect(":memory:")
         self._open()
 
@@ -74,40 +75,45 @@ class ScoreStore:
         """The keys of scores: the content of both files and of the metadata beside them, and all settings; None where
         a file can't be read, or there are no options.
         """
-        known = {path: row for path, *row in self._ask("SELECT path, size, changed, sha256 FROM files")}
+        known = {path: row for path, *row in self._ask("SELECT path, state, sha256 FROM contents")}
         found: dict[Path, str] = {}
         now = time.time()
 
         def content(path: Path) -> str:
             if path not in found:
                 there, name = path.stat(), os.fsencode(path.resolve())  # file names may hold any bytes
-                row = known.get(name)
-                if row is not None and row[:2] == [there.st_size, there.st_mtime_ns]:
-                    found[path] = row[2]
+                row, state = known.get(name), _state(there)
+                if row is not None and row[0] == state:
+                    found[path] = row[1]
                 else:
                     found[path] = Source(path).sha256
-                    if now - there.st_mtime > _FRESH_S:
-                        known[name] = [there.st_size, there.st_mtime_ns, found[path]]
+                    if now - max(there.st_mtime, there.st_ctime) > _FRESH_S:
+                        known[name] = [state, found[path]]
                         fresh.append((name, *known[name]))
+                self._states[path] = state
             return found[path]
-
-        def beside(path: Path) -> list[Path]:
-            names = [suffix for suffix in SIDE_SUFFIXES if path.with_suffix(suffix).is_file()]
-            return [other for suffix in names if (other := Source(path).beside(suffix)) is not None]
 
         fresh: list[tuple[Any, ...]] = []
         keys: list[str | None] = []
         for one, options in zip(submissions, reading, strict=True):
             try:
-                used = one.truth, one.result, *beside(one.truth), *beside(one.result)
-                parts = [content(path) for path in used]
+                parts = [content(path) for path in _used(one)]
             except (OSError, InputError):
                 keys.append(None)
                 continue
             text = f"{' '.join(parts)}{options}{self._settings}"
             keys.append(None if options is None else hashlib.sha256(text.encode()).hexdigest())
-        self._change(lambda file: file.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)", fresh))
+        self._change(lambda file: file.executemany("INSERT OR REPLACE INTO contents VALUES (?, ?, ?)", fresh))
         return keys
+
+    def is_unchanged(self, submission: Submission) -> bool:
+        """Whether the files of a submission are those that its key was made from: a score of others must not be kept
+        under it.
+        """
+        try:
+            return all(self._states.get(path) == _state(path.stat()) for path in _used(submission))
+        except (OSError, InputError):
+            return False
 
     def load(self, key: str, submission: Submission) -> Entry | None:
         """The stored entry; None if it is missing or damaged."""
@@ -174,6 +180,22 @@ class ScoreStore:
             self._arrays.clear()
             self._open()
             return self._tried(work, again=False)
+
+
+def _state(there: os.stat_result) -> str:
+    """What changes whenever the content of a file does: the time of the last change can't be set back, unlike the one
+    that programs that copy files set.
+    """
+    return f"{there.st_size} {there.st_mtime_ns} {there.st_ctime_ns} {there.st_ino}"
+
+
+def _used(one: Submission) -> list[Path]:
+    """The files that a score depends on: truth, result, and the metadata beside them."""
+    found = [one.truth, one.result]
+    for path in (one.truth, one.result):
+        names = [suffix for suffix in SIDE_SUFFIXES if path.with_suffix(suffix).is_file()]
+        found += [other for suffix in names if (other := Source(path).beside(suffix)) is not None]
+    return found
 
 
 def _hash(kind: str, raw: bytes) -> str:
