@@ -23,6 +23,7 @@ GROUND_FLOOR = {
     "errors",
     "_core",
     "_arrays",
+    "_escaping",
     "_progress",
     "_files",
     "_shown",

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from flatmetric._escaping import in_cell
 from flatmetric.errors import InputError
 
 # Limits on unpacked size. Tables of numbers compress to a third, constant columns to a twentieth.
@@ -201,7 +202,7 @@ def json_text(content: Any) -> str:
 
 
 def csv_text(rows: Iterable[Iterable[Any]]) -> str:
-    r"""Rows as CSV; None is an empty cell.
+    r"""Rows as CSV; None is an empty cell, and no text a formula.
 
     Examples
     --------
@@ -209,7 +210,7 @@ def csv_text(rows: Iterable[Iterable[Any]]) -> str:
     'program,nm\n"a,b",\n'
     """
     file = io.StringIO()
-    csv.writer(file, lineterminator="\n").writerows(rows)
+    csv.writer(file, lineterminator="\n").writerows([in_cell(value) for value in row] for row in rows)
     return file.getvalue()
 
 

@@ -130,7 +130,7 @@ def test_reading_options_for_both_sides(tmp_path: Path) -> None:
         (("truth.csv", "result.csv", "--matching", "best"), "matching is 'best'"),
         (("truth.csv", "result.csv", "--border", "450"), "the size of the field is not known; give --fov"),
         (("truth.csv", "result.csv", "--protocol", "olympic"), "there is no protocol 'olympic'"),
-        (("truth.csv", "result.csv", "--protocol", "no.toml"), "no.toml: can't be read"),
+        (("truth.csv", "result.csv", "--protocol", "no.toml"), "no.toml: there is no such file"),
         (("truth.csv", "result.csv", "--wobble", "no.csv"), "no.csv: can't be read"),
         (("truth.csv", "result.csv", "--by", "colour"), "can't be binned by 'colour'"),
         (("truth.csv", "result.csv", "--json", "no/such/s.json"), "the folder no/such does not exist"),

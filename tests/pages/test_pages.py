@@ -283,7 +283,7 @@ def test_wrong_stacks_are_refused_in_one_sentence_before_the_work(tmp_path: Path
     (tmp_path / "no.tif").write_text("nothing")
     wrong: dict[str, list[str | Path]] = {
         "--stack is for the page; give --report too": ["--stack", data / "demo_stack.ome.tif"],
-        "none.tif: can't be read": ["--stack", tmp_path / "none.tif", "--report", page],
+        "none.tif: there is no such file": ["--stack", tmp_path / "none.tif", "--report", page],
         "is not a TIFF file": ["--stack", tmp_path / "no.tif", "--report", page],
     }
     for sentence, words in wrong.items():

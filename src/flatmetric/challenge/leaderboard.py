@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from flatmetric._escaping import in_latex, in_markdown
 from flatmetric._files import csv_text, json_text, make_folder, read_json, write_text
 from flatmetric._progress import Progress
 from flatmetric._shown import Shown
@@ -18,7 +19,7 @@ from flatmetric._work import Failed, Workers
 from flatmetric.challenge.store import ScoreStore
 from flatmetric.challenge.submissions import Found, Submission, Tables, options_for
 from flatmetric.challenge.training import tuned_name
-from flatmetric.errors import InputError
+from flatmetric.errors import InputError, printable
 from flatmetric.formats.conversion import ReadOptions
 from flatmetric.formats.read import read_file, read_once
 from flatmetric.localizations import Localizations
@@ -163,7 +164,7 @@ class Leaderboard(Shown):
             lines += [
                 "## Suspect",
                 "",
-                *(f"- {d}, {p}: {text}" for (d, p), texts in suspect.items() for text in texts),
+                *(f"- {in_markdown(f'{d}, {p}: {text}')}" for (d, p), texts in suspect.items() for text in texts),
                 "",
             ]
         if len(board.datasets) > 1:
@@ -177,7 +178,12 @@ class Leaderboard(Shown):
             lines += ["Programs that share a letter can't be told apart.", ""]
         for title, left_out in (("Not scored", _listed(self.failures)), ("Ignored", list(self.ignored.items()))):
             if left_out:
-                lines += [f"## {title}", "", *(f"- {name}: {reason}" for name, reason in left_out), ""]
+                lines += [
+                    f"## {title}",
+                    "",
+                    *(f"- {in_markdown(f'{name}: {reason}')}" for name, reason in left_out),
+                    "",
+                ]
         kinds = ("spearman", "pearson")
         with_flat = {(c.b, c.kind): c for c in board.correlations if c.a == "flat_metric" and c.value is not None}
         if with_flat:
@@ -258,16 +264,21 @@ def _in_latex(title: str, standings: Sequence[Standing]) -> str:
         own = s.flat_metric_interval
         certain = "" if own is None else f"{own[0]:.1f}--{own[1]:.1f}"
         marks = f"$^{{{s.letters}}}$" if s.letters else ""
-        cells = (str(s.place), _latex(s.program) + marks, f"{s.flat_metric:.1f}", certain)
+        cells = (str(s.place), in_latex(s.program) + marks, f"{s.flat_metric:.1f}", certain)
         rows.append(" & ".join(cells) + r" \\")
     head = r"place & program & Flat Metric [nm] & interval \\"
-    lines = [f"% {title}", r"\begin{tabular}{rlrl}", r"\hline", head, r"\hline", *rows, r"\hline", r"\end{tabular}", ""]
+    lines = [
+        f"% {printable(title)}",
+        r"\begin{tabular}{rlrl}",
+        r"\hline",
+        head,
+        r"\hline",
+        *rows,
+        r"\hline",
+        r"\end{tabular}",
+        "",
+    ]
     return "\n".join(lines)
-
-
-def _latex(text: str) -> str:
-    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    return "".join(special.get(c, f"\\{c}" if c in "#$%&_{}" else c) for c in text)
 
 
 def _correlation_in_markdown(correlation: Correlation | None) -> str:
@@ -279,13 +290,13 @@ def _correlation_in_markdown(correlation: Correlation | None) -> str:
 
 
 def _kind_in_markdown(name: str, kind: Kind, level: float) -> list[str]:
-    lines = [f"## {name}: new structures, from {len(kind.datasets)} data sets", ""]
+    lines = [f"## {in_markdown(name)}: new structures, from {len(kind.datasets)} data sets", ""]
     header = ("rank", f"possible ranks ({level:g} %)", "program", "Flat Metric [nm]", f"{level:g} % interval")
     lines += [f"| {' | '.join(header)} | one more data set |", "|---|---|---|---|---|---|"]
     for s in kind.standings:
         spans = [f"{low:.2f} to {high:.2f}" for low, high in (s.flat_metric_interval, s.next_interval)]
         ranks = f"{s.rank_interval[0]:.4g} to {s.rank_interval[1]:.4g}"
-        program = _escaped(s.program)
+        program = in_markdown(s.program)
         lines.append(f"| {s.rank:.4g} | {ranks} | {program} | {s.flat_metric:.2f} | {' | '.join(spans)} |")
     return [*lines, ""]
 
@@ -296,13 +307,13 @@ def _ranks_in_markdown(
     header = ["place", "program", "", "Flat Metric [nm]", f"{level:g} % interval", f"possible ranks ({level:g} %)"]
     marked = any(s.program in suspect for s in standings)
     header += ["suspect"] if marked else []
-    lines = [f"## {title}", "", f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
+    lines = [f"## {in_markdown(title)}", "", f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
     for s in standings:
         span = f"{s.rank_interval[0]:.4g} to {s.rank_interval[1]:.4g}"
         own = s.flat_metric_interval
         certain = "-" if own is None else f"{own[0]:.2f} to {own[1]:.2f}"
-        cells = [str(s.place), _escaped(s.program), s.letters, f"{s.flat_metric:.2f}", certain, span]
-        lines.append(f"| {' | '.join([*cells, *([_escaped(suspect.get(s.program, ''))] if marked else [])])} |")
+        cells = [str(s.place), in_markdown(s.program), s.letters, f"{s.flat_metric:.2f}", certain, span]
+        lines.append(f"| {' | '.join([*cells, *([in_markdown(suspect.get(s.program, ''))] if marked else [])])} |")
     return [*lines, ""]
 
 
@@ -313,12 +324,8 @@ def _overall_in_markdown(standings: Sequence[Standing], level: float) -> list[st
     lines += [f"| place | program | mean rank | possible ({level:g} %) | Flat Metric [nm] |", "|---|---|---|---|---|"]
     for s in standings:
         span = f"{s.rank_interval[0]:.4g} to {s.rank_interval[1]:.4g}"
-        lines.append(f"| {s.place} | {_escaped(s.program)} | {s.rank:.4g} | {span} | {s.flat_metric:.2f} |")
+        lines.append(f"| {s.place} | {in_markdown(s.program)} | {s.rank:.4g} | {span} | {s.flat_metric:.2f} |")
     return [*lines, ""]
-
-
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 def write_leaderboard(

@@ -8,13 +8,15 @@ import os
 import signal
 import sys
 import warnings
+from contextlib import suppress
 from importlib import import_module
 from typing import NoReturn
 
 import click
 
+from flatmetric.cli.output import PlainOutput
 from flatmetric.cli.process import end, limit_blas_threads
-from flatmetric.errors import FindingWarning, InputError
+from flatmetric.errors import FindingWarning, InputError, printable
 from flatmetric.version import __version__
 
 GROUPS = {
@@ -102,6 +104,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    sys.stdout = PlainOutput(sys.stdout)
     warnings.simplefilter("ignore", FindingWarning)  # findings are printed
     try:
         if _COMPLETE in os.environ:
@@ -123,7 +126,7 @@ def main() -> None:
         print(error.format_message())
         sys.exit(2)
     except click.ClickException as error:
-        print(f"flatmetric: {error.format_message()}", file=sys.stderr)
+        print(f"flatmetric: {printable(error.format_message())}", file=sys.stderr)
         sys.exit(2)
     except MemoryError:
         print("flatmetric: this input does not fit into memory; give a smaller one", file=sys.stderr)
@@ -142,4 +145,5 @@ def main() -> None:
 
 
 def _silence_stdout() -> None:
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with suppress(OSError):  # it may be closed
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

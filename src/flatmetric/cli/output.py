@@ -2,22 +2,62 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
+import re
 import shlex
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from flatmetric._escaping import in_cell
 from flatmetric._files import check_writable, json_text, whole_file, write_text
-from flatmetric.errors import InputError
+from flatmetric.errors import InputError, printable
 
 if TYPE_CHECKING:
     import pandas as pd
 
 STANDARD_OUTPUT = "-"
+# Control characters except for tabs and ends of lines, and those that turn the direction of text.
+_ACTED_ON = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+class PlainOutput(io.TextIOBase):
+    """Standard output without characters that a terminal acts on, wherever they come from; closed, it fails as a full
+    disk does.
+    """
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write text."""
+        if not isinstance(text, str):  # click asks by trying
+            raise TypeError("this is a stream of text")
+        self._opened().write(text if text.isprintable() else _ACTED_ON.sub(lambda found: printable(found[0]), text))
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush the stream."""
+        if self._stream is not None:
+            self._stream.flush()
+
+    def fileno(self) -> int:
+        """Of the stream."""
+        return self._opened().fileno()
+
+    def isatty(self) -> bool:
+        """Whether it is a terminal."""
+        return self._stream is not None and self._stream.isatty()
+
+    def _opened(self) -> TextIO:
+        if self._stream is None:
+            raise OSError(errno.EBADF, "standard output is closed")
+        return self._stream
 
 
 def this_command() -> str:
@@ -39,7 +79,7 @@ def print_assumption(sentence: str) -> None:
 def _remark(start: str, sentence: str, **look: Any) -> None:
     from flatmetric.cli.text import as_flags
 
-    line = f"{start}{as_flags(sentence)}"
+    line = f"{start}{printable(as_flags(sentence))}"
     coloured = sys.stderr.isatty() and "NO_COLOR" not in os.environ
     print(click.style(line, **look) if coloured else line, file=sys.stderr)
 
@@ -83,7 +123,9 @@ def write_columns(columns: Mapping[str, Any] | pd.DataFrame, target: str | Path)
     """Columns as CSV, to a file or standard output; missing values are empty cells."""
     import pandas as pd
 
-    table = pd.DataFrame(columns)
+    table = pd.DataFrame(columns).rename(columns=in_cell)
+    for name in table.select_dtypes(exclude="number").columns:
+        table[name] = table[name].map(in_cell)
     if target == STANDARD_OUTPUT:
         sys.stdout.write(table.to_csv(index=False))
         return

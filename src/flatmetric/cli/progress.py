@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from flatmetric._progress import Progress
+from flatmetric.errors import printable
 
 _BAR_WIDTH = 30
 _PATIENCE_S = 1.0
@@ -58,7 +59,12 @@ class _Bar:
         left = ""
         if self._first < done < total:
             left = f", {time_left((now - self._begun) * (total - done) / (done - self._first))} left"
-        print(f"\r{what} [{bar}] {100 * done // max(total, 1):3d} %{left}\033[K", end="", file=sys.stderr, flush=True)
+        print(
+            f"\r{printable(what)} [{bar}] {100 * done // max(total, 1):3d} %{left}\033[K",
+            end="",
+            file=sys.stderr,
+            flush=True,
+        )
         self._drawn = True
 
     def clear(self) -> None:

@@ -12,7 +12,8 @@ from typing import Any
 
 # Nothing may be fetched: everything is in the file.
 _POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; "
+    "base-uri 'none'; form-action 'none'"
 )
 SHORT = 24
 """Cells up to this length stay on one line."""

@@ -31,8 +31,10 @@ function searchTable(field) {
 }
 
 function csvOf(table) {
+  // A spreadsheet would run text that begins like a formula; numbers, and spans of them, may have a sign.
+  const isFormula = (text) => /^[=+\-@\t\r]./.test(text) && !/^[-+]?[\d.,]+([eE][-+]?\d+)?( (to|x) [-+]?[\d.,]+)*$/.test(text);
   const quote = (text) => (/[",\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text);
-  return Array.from(table.rows).map((row) => Array.from(row.cells).map((cell) => quote(cell.querySelector('.small-bar') ? cell.dataset.value : cell.textContent)).join(',')).join('\n') + '\n';
+  return Array.from(table.rows).map((row) => Array.from(row.cells).map((cell) => (cell.querySelector('.small-bar') ? cell.dataset.value : cell.textContent)).map((text) => quote(isFormula(text) ? "'" + text : text)).join(',')).join('\n') + '\n';
 }
 
 function saveTable(holder) {
