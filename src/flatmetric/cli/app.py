@@ -104,7 +104,6 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    sys.stdout = PlainOutput(sys.stdout)
     warnings.simplefilter("ignore", FindingWarning)  # findings are printed
     try:
         if _COMPLETE in os.environ:
@@ -112,6 +111,7 @@ def main() -> None:
 
             complete(app)
             sys.exit(0)
+        sys.stdout = PlainOutput(sys.stdout)
         with app.make_context("flatmetric", sys.argv[1:]) as context:
             app.invoke(context)
         sys.stdout.flush()
