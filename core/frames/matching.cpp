@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <queue>
 #include <utility>
 #include <vector>
@@ -19,6 +20,8 @@ namespace {
 constexpr std::size_t kFramesAtATime = 64;
 constexpr std::size_t kPairsWorthAGrid = 64;
 constexpr std::size_t kPairsWorthATree = std::size_t{1} << 16;
+constexpr std::size_t kAhead = 6;  // partners that a true point knows of at a time
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 struct Candidate {
     double distance;
@@ -51,6 +54,10 @@ public:
     const std::vector<Candidate>& match(Points<D> truth, Points<D> pred, Interrupt& interrupt) {
         matched_.clear();
         if (truth.n == 0 || pred.n == 0) return matched_;
+        if (rule_.greedy && is_worth_a_tree(truth, pred)) {
+            take_nearest_as_needed(truth, pred, interrupt);
+            return matched_;
+        }
         list_candidates(truth, pred, interrupt);
         if (rule_.greedy) {
             take_nearest_first(truth.n, pred.n);
@@ -61,29 +68,38 @@ public:
     }
 
 private:
-    void consider(const double* a, const double* b, Index i, Index j) {
+    static bool is_worth_a_tree(Points<D> truth, Points<D> pred) {
+        return static_cast<std::size_t>(truth.n) * static_cast<std::size_t>(pred.n) > kPairsWorthATree;
+    }
+
+    // The distance of a pair that may be matched; infinite for others.
+    double gated(const double* a, const double* b) const {
         const double dx = b[0] - a[0];
         const double dy = b[1] - a[1];
         double squared = dx * dx + dy * dy;
         // Most pairs are far beyond the gate; the root decides only near it.
-        if (squared > squared_reach_ || !(std::sqrt(squared) <= gate_.lateral)) return;
+        if (squared > squared_reach_ || !(std::sqrt(squared) <= gate_.lateral)) return kInfinite;
         if constexpr (D == 3) {
             const double dz = b[2] - a[2];
-            if (!(std::abs(dz) <= gate_.axial)) return;
+            if (!(std::abs(dz) <= gate_.axial)) return kInfinite;
             squared += dz * dz;
         }
-        candidates_.push_back({std::sqrt(squared), i, j});
+        return std::sqrt(squared);
+    }
+
+    void consider(const double* a, const double* b, Index i, Index j) {
+        const double distance = gated(a, b);
+        if (distance < kInfinite) candidates_.push_back({distance, i, j});
     }
 
     // The searches reach slightly beyond the gate, which `consider` then applies exactly.
     void list_candidates(Points<D> truth, Points<D> pred, Interrupt& interrupt) {
         candidates_.clear();
-        const std::size_t pairs = static_cast<std::size_t>(truth.n) * static_cast<std::size_t>(pred.n);
-        if (pairs <= kPairsWorthAGrid) {
+        if (static_cast<std::size_t>(truth.n) * static_cast<std::size_t>(pred.n) <= kPairsWorthAGrid) {
             for (Index i = 0; i < truth.n; ++i) {
                 for (Index j = 0; j < pred.n; ++j) consider(truth[i], pred[j], i, j);
             }
-        } else if (pairs <= kPairsWorthATree) {
+        } else if (!is_worth_a_tree(truth, pred)) {
             grid_.build(pred, Box<D>::around(pred), reach_);
             for (Index i = 0; i < truth.n; ++i) {
                 grid_.visit_near(truth[i], [&](Index j, double) { consider(truth[i], pred[j], i, j); });
@@ -129,6 +145,82 @@ private:
         for (const Candidate& candidate : taken_by_) {
             if (candidate.pred != kNone) matched_.push_back(candidate);
         }
+    }
+
+    // The same without a list of all pairs, which a crowded frame has too many of: every true point knows a few of its
+    // nearest free partners, a heap knows whose turn it is, and those who run out of partners ask again.
+    void take_nearest_as_needed(Points<D> truth, Points<D> pred, Interrupt& interrupt) {
+        free_.resize(pred.n);
+        std::iota(free_.begin(), free_.end(), Index{0});
+        pred_wanted_.assign(pred.n, 1);
+        taken_by_.assign(truth.n, Candidate{0.0, kNone, kNone});
+        ahead_.resize(kAhead * static_cast<std::size_t>(truth.n));
+        ahead_left_.assign(truth.n, 0);
+        build_of_free(pred, interrupt);
+        std::priority_queue<Candidate, std::vector<Candidate>, Further> turns;
+        for (Index i = 0; i < truth.n; ++i) {
+            interrupt.tick();
+            if (ask(truth, pred, i)) turns.push(next_of(i));
+        }
+        Index left = pred.n;
+        while (!turns.empty()) {
+            interrupt.tick();
+            const Candidate best = turns.top();
+            turns.pop();
+            if (pred_wanted_[best.pred] != 0) {
+                taken_by_[best.truth] = best;
+                pred_wanted_[best.pred] = 0;
+                --left;
+                continue;
+            }
+            if (2 * static_cast<std::size_t>(left) < free_.size()) build_of_free(pred, interrupt);
+            if (has_next(best.truth) || ask(truth, pred, best.truth)) turns.push(next_of(best.truth));
+        }
+        for (const Candidate& candidate : taken_by_) {
+            if (candidate.pred != kNone) matched_.push_back(candidate);
+        }
+    }
+
+    struct Further {
+        bool operator()(const Candidate& a, const Candidate& b) const { return nearer(b, a); }
+    };
+
+    // A tree of the predicted points that nobody has taken.
+    void build_of_free(Points<D> pred, Interrupt& interrupt) {
+        free_.erase(std::remove_if(free_.begin(), free_.end(), [&](Index j) { return pred_wanted_[j] == 0; }), free_.end());
+        free_coords_.resize(D * free_.size());
+        for (std::size_t k = 0; k < free_.size(); ++k) std::copy_n(pred[free_[k]], D, free_coords_.data() + D * k);
+        free_tree_.build({free_coords_.data(), static_cast<Index>(free_.size()), D}, interrupt);
+    }
+
+    // The next partners of a true point, the last first; `ahead_left_` says how many there are.
+    bool has_next(Index i) {
+        while (ahead_left_[i] > 0 && pred_wanted_[next_of(i).pred] == 0) --ahead_left_[i];
+        return ahead_left_[i] > 0;
+    }
+    const Candidate& next_of(Index i) const { return ahead_[kAhead * static_cast<std::size_t>(i) + ahead_left_[i] - 1]; }
+
+    // Finds the nearest free partners of a true point; false if it has none.
+    bool ask(Points<D> truth, Points<D> pred, Index i) {
+        const double reach = D == 3 ? std::hypot(reach_, gate_.axial) * (1 + 1e-9) : reach_;
+        for (std::size_t wanted = 2 * kAhead;; wanted *= 4) {
+            const double horizon = free_tree_.nearest(truth[i], reach, wanted, near_);
+            candidates_.clear();
+            for (const Neighbour& neighbour : near_) {
+                // At the horizon there may be more, and of equally near ones the lowest comes first.
+                if (!(neighbour.distance < horizon * (1 - 1e-12)) && horizon < reach) break;
+                const Index j = free_[free_tree_.original(neighbour.point)];
+                if (pred_wanted_[j] != 0) consider(truth[i], pred[j], i, j);
+            }
+            if (!candidates_.empty()) break;
+            if (!(horizon < reach)) return false;
+        }
+        std::sort(candidates_.begin(), candidates_.end(), nearer);
+        const std::size_t kept = std::min(kAhead, candidates_.size());
+        std::reverse_copy(candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(kept),
+                          ahead_.begin() + static_cast<std::ptrdiff_t>(kAhead * static_cast<std::size_t>(i)));
+        ahead_left_[i] = static_cast<Index>(kept);
+        return true;
     }
 
     // Shortest augmenting paths: each true point in turn is matched to the predicted point that costs least after all
@@ -259,6 +351,11 @@ private:
     Grid<D> grid_;
     std::vector<double> lateral_;
     KdTree<2> tree_;
+    std::vector<Index> free_;
+    std::vector<double> free_coords_;
+    KdTree<D> free_tree_;
+    std::vector<Candidate> ahead_;
+    std::vector<Index> ahead_left_;
     std::vector<Neighbour> near_;
     std::vector<std::size_t> row_begin_;
     std::vector<Index> partner_of_truth_;

@@ -93,3 +93,17 @@ def test_large_frames_match_as_small_ones_do() -> None:
     truth, pred = rng.uniform(0, 2000, (400, 3)), rng.uniform(0, 2000, (380, 3))
     assert len(truth) * len(pred) > 2**16
     assert set(matched(truth, pred, 60, 80)) == brute_force_greedy(truth, pred, 60, 80)
+
+
+@pytest.mark.parametrize("lateral", [2.0, 9.0, 1e6])
+@pytest.mark.parametrize("kind", ["lattice", "one place", "few places", "cloud"])
+def test_crowded_frames_are_matched_without_a_list_of_all_pairs(kind: str, lateral: float) -> None:
+    rng = np.random.default_rng(4)
+    truth, pred = rng.integers(0, 12, (300, 3)).astype(float), rng.integers(0, 12, (260, 3)).astype(float)
+    if kind == "one place":
+        truth[:], pred[:] = 1.0, 2.0
+    elif kind == "few places":
+        pred = pred // 6 * 6
+    elif kind == "cloud":
+        truth += rng.normal(0, 1, truth.shape)
+    assert set(matched(truth, pred, lateral, 4)) == brute_force_greedy(truth, pred, lateral, 4)
