@@ -68,6 +68,7 @@ public:
         source_left.resize(source_mass.size());
         target_left.resize(target_mass.size());
         first_of_target_.resize(target_mass.size());
+        cells_of_source_.resize(source_mass.size());
         const auto copy = [&](const Column<double>& mass, Column<double>& left) {
             over_ranges(mass.size(), crew, [&](std::size_t begin, std::size_t end) {
                 std::copy(mass.data() + begin, mass.data() + end, left.data() + begin);
@@ -78,17 +79,24 @@ public:
         over_ranges(target_mass.size(), crew, [this](std::size_t begin, std::size_t end) {
             std::fill(first_of_target_.data() + begin, first_of_target_.data() + end, nullptr);
         });
+        over_ranges(source_mass.size(), crew, [this](std::size_t begin, std::size_t end) {
+            std::fill(cells_of_source_.data() + begin, cells_of_source_.data() + end, Index{0});
+        });
     }
 
     Cell* first_of_target(Index y) const { return first_of_target_[y]; }
 
     void add(Index source, Index target, double mass, double distance, CellStock& stock) {
-        for (Cell* cell = first_of_target_[target]; cell != nullptr; cell = cell->next_of_target) {
-            if (cell->source == source) {
-                cell->mass += mass;
-                return;
+        // Most sources have no cell yet, and a target that takes from very many has a long list.
+        if (cells_of_source_[source] > 0) {
+            for (Cell* cell = first_of_target_[target]; cell != nullptr; cell = cell->next_of_target) {
+                if (cell->source == source) {
+                    cell->mass += mass;
+                    return;
+                }
             }
         }
+        ++cells_of_source_[source];
         Cell* const fresh = stock.take();
         *fresh = {source, target, first_of_target_[target], mass, distance};
         first_of_target_[target] = fresh;
@@ -101,6 +109,7 @@ public:
         Cell** link = &first_of_target_[cell->target];
         while (*link != cell) link = &(*link)->next_of_target;
         *link = cell->next_of_target;
+        --cells_of_source_[cell->source];
         stock.give(cell);
     }
 
@@ -108,6 +117,7 @@ public:
     void clear_target(Index y, CellStock& stock) {
         for (Cell* cell = first_of_target_[y]; cell != nullptr;) {
             Cell* const next = cell->next_of_target;
+            --cells_of_source_[cell->source];
             stock.give(cell);
             cell = next;
         }
@@ -134,6 +144,7 @@ public:
 
 private:
     Column<Cell*> first_of_target_;
+    Column<Index> cells_of_source_;
 };
 
 }  // namespace flatmetric
