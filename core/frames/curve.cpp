@@ -33,8 +33,8 @@ void follow_frame(const Measure<D>& truth, const Measure<D>& pred, double lam_ma
 template <int D>
 Curve follow(const Cloud& truth, const Cloud& pred, int dim, double lam_max, int threads, const std::function<bool()>& should_stop) {
     Team team(threads, should_stop);
-    const Ordered ordered_truth(truth, dim, team);
-    const Ordered ordered_pred(pred, dim, team);
+    const Ordered ordered_truth(truth, dim, team, kLargest);
+    const Ordered ordered_pred(pred, dim, team, kLargest);
     const std::vector<Frame> frames = list_frames(ordered_truth, ordered_pred, team);
     std::vector<Curve> curves((frames.size() + kFramesAtATime - 1) / kFramesAtATime);
     team.run(curves.size(), [&](std::size_t run, int, Interrupt& interrupt) {

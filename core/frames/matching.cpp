@@ -373,8 +373,8 @@ private:
 template <int D>
 Matches match(const Cloud& truth, const Cloud& pred, Gate gate, MatchRule rule, int threads, const std::function<bool()>& should_stop) {
     Team team(threads, should_stop);
-    const Ordered ordered_truth(truth, D, team);
-    const Ordered ordered_pred(pred, D, team);
+    const Ordered ordered_truth(truth, D, team, std::numeric_limits<double>::max());
+    const Ordered ordered_pred(pred, D, team, std::numeric_limits<double>::max());
     const std::vector<Frame> frames = list_frames(ordered_truth, ordered_pred, team);
     // Each frame gets room for the most pairs it can have; the gaps are closed afterwards.
     std::vector<std::size_t> place(frames.size() + 1, 0);

@@ -293,8 +293,8 @@ private:
 template <int D>
 Nearest search(const Cloud& truth, const Cloud& pred, int threads, const std::function<bool()>& should_stop) {
     Team team(threads, should_stop);
-    const Ordered ordered_truth(truth, D, team);
-    const Ordered ordered_pred(pred, D, team);
+    const Ordered ordered_truth(truth, D, team, std::numeric_limits<double>::max());
+    const Ordered ordered_pred(pred, D, team, std::numeric_limits<double>::max());
     const std::vector<Frame> frames = list_frames(ordered_truth, ordered_pred, team);
     Nearest nearest;
     nearest.frame.resize(frames.size());

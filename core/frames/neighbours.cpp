@@ -73,8 +73,8 @@ private:
 template <int D>
 Neighbours search(const Cloud& points, const Cloud& others, double reach, bool apart, int threads, const std::function<bool()>& should_stop) {
     Team team(threads, should_stop);
-    const Ordered ordered(points, D, team);
-    const Ordered ordered_others(others, D, team);
+    const Ordered ordered(points, D, team, std::numeric_limits<double>::max());
+    const Ordered ordered_others(others, D, team, std::numeric_limits<double>::max());
     const std::vector<Frame> frames = list_frames(ordered, ordered_others, team);
     const auto size = static_cast<std::size_t>(points.n);
     Neighbours found{Column<double>(size), Column<std::int64_t>(size)};

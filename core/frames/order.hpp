@@ -10,6 +10,7 @@
 
 #include "geometry/points.hpp"
 #include "support/column.hpp"
+#include "support/magnitude.hpp"
 #include "support/parallel.hpp"
 #include "transport/measure.hpp"
 
@@ -42,23 +43,43 @@ struct Frame {
     Index pred_end = 0;
 };
 
-// A cloud with its rows in frame order. Rows that are already in order are not copied.
+// A coordinate or mass that is too large, or not a number.
+struct BeyondLimit {};
+
+// A cloud with its rows in frame order: a copy, since the caller's memory may change while it is worked with. Coordinates and
+// masses of the copy are at most `largest`; throws BeyondLimit for others.
 class Ordered {
 public:
     Cloud cloud;
 
-    Ordered(const Cloud& in, int dim, Team& team) : cloud(in) {
-        if (in.frame == nullptr || in_order(in.frame, in.n, team)) return;
-        row_.resize(in.n);
-        std::iota(row_.begin(), row_.end(), 0);
-        stable_sort(row_, team, [&](Index a, Index b) { return in.frame[a] < in.frame[b]; });
-        coords_.resize(static_cast<std::size_t>(in.n) * dim);
-        mass_.resize(in.mass == nullptr ? 0 : in.n);
-        over_ranges(row_.size(), team, [&](std::size_t begin, std::size_t end) {
-            for (std::size_t i = begin; i < end; ++i) {
-                std::copy_n(in.coords + static_cast<std::size_t>(row_[i]) * dim, dim, coords_.data() + i * dim);
+    Ordered(const Cloud& in, int dim, Team& team, double largest) : cloud(in) {
+        const auto n = static_cast<std::size_t>(in.n);
+        const auto width = static_cast<std::size_t>(dim);
+        coords_.resize(n * width);
+        mass_.resize(in.mass == nullptr ? 0 : n);
+        if (in.frame != nullptr) {
+            frame_.resize(n);
+            over_ranges(n, team, [&](std::size_t begin, std::size_t end) { std::copy(in.frame + begin, in.frame + end, frame_.data() + begin); });
+            cloud.frame = frame_.data();
+            if (!in_order(frame_.data(), in.n, team)) {
+                row_.resize(n);
+                std::iota(row_.begin(), row_.end(), 0);
+                stable_sort(row_, team, [&](Index a, Index b) { return frame_[a] < frame_[b]; });
+            }
+        }
+        over_ranges(n, team, [&](std::size_t begin, std::size_t end) {
+            if (row_.empty()) {
+                std::copy(in.coords + begin * width, in.coords + end * width, coords_.data() + begin * width);
+                if (in.mass != nullptr) std::copy(in.mass + begin, in.mass + end, mass_.data() + begin);
+            }
+            for (std::size_t i = row_.empty() ? end : begin; i < end; ++i) {
+                std::copy_n(in.coords + static_cast<std::size_t>(row_[i]) * width, width, coords_.data() + i * width);
                 if (in.mass != nullptr) mass_[i] = in.mass[row_[i]];
             }
+            const bool fits = all_within(coords_.data() + begin * width, (end - begin) * width, largest) &&
+                              (in.mass == nullptr || (all_within(mass_.data() + begin, end - begin, largest) &&
+                                                      std::all_of(mass_.data() + begin, mass_.data() + end, [](double m) { return m >= 0.0; })));
+            if (!fits) throw BeyondLimit{};
         });
         cloud.coords = coords_.data();
         if (in.mass != nullptr) cloud.mass = mass_.data();
@@ -117,8 +138,9 @@ private:
     }
 
     std::vector<Index> row_;  // empty: already in order
-    std::vector<double> coords_;
-    std::vector<double> mass_;
+    Column<std::int64_t> frame_;
+    Column<double> coords_;
+    Column<double> mass_;
 };
 
 // The frames of some rows of both sides.

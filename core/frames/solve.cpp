@@ -117,15 +117,6 @@ private:
         const Frame& frame = solution_.frames[k];
         const auto truth = truth_.cloud.measure<D>(dim_, frame.truth_begin, frame.truth_end);
         const auto pred = pred_.cloud.measure<D>(dim_, frame.pred_begin, frame.pred_end);
-        // Checked here, not in a pass of its own: the points are in this thread's cache now.
-        const auto fits = [&](const Points<D>& points) {
-            std::atomic<bool> fit{true};
-            over_ranges(static_cast<std::size_t>(points.n) * dim_, crew, [&](std::size_t begin, std::size_t end) {
-                if (!all_within(points.data + begin, end - begin, kLargest)) fit.store(false);
-            });
-            return fit.load();
-        };
-        if (!fits(truth.points) || !fits(pred.points)) throw BeyondLimit{};
         Parts& parts = solution_.parts[k];
         // In frame order here, like the clouds; put back into the order of the input at the end.
         parts = solver.solve(
@@ -197,8 +188,8 @@ Solution solve(const Cloud& truth, const Cloud& pred, int dim, double lam, doubl
                const std::function<bool()>& should_stop) {
     const std::size_t points = static_cast<std::size_t>(truth.n) + static_cast<std::size_t>(pred.n);
     Team team(static_cast<int>(std::min<std::size_t>(threads, 1 + points / kPointsWorthAThread)), should_stop);
-    const Ordered ordered_truth(truth, dim, team);
-    const Ordered ordered_pred(pred, dim, team);
+    const Ordered ordered_truth(truth, dim, team, kLargest);
+    const Ordered ordered_pred(pred, dim, team, kLargest);
     Solution solution;
     solution.frames = list_frames(ordered_truth, ordered_pred, team);
     if (std::isinf(lam)) require_equal_masses<D>(ordered_truth.cloud, ordered_pred.cloud, dim, solution.frames);

@@ -27,9 +27,6 @@ struct UnequalMasses {
     double pred_mass;
 };
 
-// Coordinates that are not finite or larger than kLargest.
-struct BeyondLimit {};
-
 // Solves every frame on its own, spread over `threads` threads; the result does not depend on their number. All costs in
 // it are divided by `divisor`.
 // `should_stop` is polled from the calling thread. Throws Interrupted, UnequalMasses or BeyondLimit.

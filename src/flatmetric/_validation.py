@@ -147,7 +147,10 @@ def check_coordinates(truth: FloatArray, pred: FloatArray) -> None:
 def _check_range(array: FloatArray, low: float, high: float, name: str, rule: str) -> None:
     if array.size == 0 or (array.min() >= low and array.max() <= high):
         return
-    at = tuple(int(k) for k in np.argwhere(~((array >= low) & (array <= high)))[0])
+    wrong = np.argwhere(~((array >= low) & (array <= high)))
+    if len(wrong) == 0:
+        raise InputError(f"{name} changed while it was read; {rule}")
+    at = tuple(int(k) for k in wrong[0])
     raise InputError(f"{name}[{', '.join(map(str, at))}] is {array[at]:g}; {rule}: drop or fix that row")
 
 

@@ -16,6 +16,7 @@ from flatmetric._validation import (
     thread_count,
     unequal_masses,
 )
+from flatmetric.errors import InputError
 from flatmetric.transport.result import FlatResult, FrameParts, Pairs
 
 
@@ -118,9 +119,9 @@ def solve_exactly(
             core_method,
             threads,
         )
-    except BeyondLimitError:
+    except BeyondLimitError as error:
         check_coordinates(truth.coords, pred.coords)  # raises an error that says where
-        raise
+        raise InputError("truth or pred changed while it was read; give arrays that stay as they are") from error
     except UnequalMassesError as error:
         frame, truth_mass, pred_mass = error.args
         what = "mass" if truth.masses is not None else "point count"
