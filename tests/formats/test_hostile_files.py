@@ -123,6 +123,29 @@ def test_one_sentence(case: str, tmp_path: Path) -> None:
     assert str(caught.value).isprintable() and len(str(caught.value)) <= 400
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])
+def test_files_beyond_the_limits_are_refused(name: str, tmp_path: Path) -> None:
+    content = b"frame,x [nm],y [nm]\n" + b"1,2,3\n" * 1000
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    assert len(fm.read(tmp_path / name, max_rows=1000, max_bytes=len(content))) == 1000
+    with pytest.raises(fm.InputError, match=r"a\.csv.*: has 1000 rows, more than max_rows=999"):
+        fm.read(tmp_path / name, max_rows=999)
+    with pytest.raises(fm.InputError, match=r"a\.csv.*: holds more than max_bytes=6000"):
+        fm.read(tmp_path / name, max_bytes=6000)
+    with pytest.raises(fm.InputError, match="max_rows is -1; give a whole number from 0"):
+        fm.read(tmp_path / name, max_rows=-1)
+
+
+def test_a_submission_beyond_the_limits_is_a_row(tmp_path: Path) -> None:
+    (tmp_path / "d" / "results").mkdir(parents=True)
+    rows = "".join(f"{k},{9.5 * k},{7.5 * k}\n" for k in range(1, 30))
+    for path, content in {"truth": rows, "results/small": rows, "results/large": 10 * rows}.items():
+        (tmp_path / "d" / f"{path}.csv").write_text("frame,x [nm],y [nm]\n" + content)
+    board = fm.leaderboard(tmp_path, out=tmp_path / "board", max_rows=100)
+    assert [entry.program for entry in board.entries] == ["small"]
+    assert "has 290 rows, more than max_rows=100" in board.failures["d", "large"]
+
+
 def test_a_hundred_thousand_heaps_that_are_none_are_passed_over(tmp_path: Path) -> None:
     samples.picasso(tmp_path / "a.hdf5")
     with (tmp_path / "a.hdf5").open("ab") as file:

@@ -111,6 +111,8 @@ _READING: dict[str, Option] = {
         parse=assignments("columns"),
     ),
     "skip_bad_rows": Option("Drop and count rows that can't be read, instead of stopping at the first.", False),
+    "max_rows": Option(f"Refuse {_FILE} if it has more rows; default any number.", metavar="N"),
+    "max_bytes": Option(f"Refuse {_FILE} if it holds more bytes, unpacked; default any number.", metavar="N"),
 }
 
 
@@ -183,6 +185,8 @@ class ReadFile(TypedDict, total=False):
     swap_xy: Annotated[bool, _reading("swap_xy", "FILE")]
     columns: Annotated[Mapping[str, int | str] | None, _reading("columns", "FILE")]
     skip_bad_rows: Annotated[bool, _reading("skip_bad_rows", "FILE")]
+    max_rows: Annotated[int | None, _reading("max_rows", "FILE")]
+    max_bytes: Annotated[int | None, _reading("max_bytes", "FILE")]
 
 
 class ReadBoth(TypedDict, total=False):
@@ -197,6 +201,8 @@ class ReadBoth(TypedDict, total=False):
     swap_xy: Annotated[bool, _reading("swap_xy")]
     columns: Annotated[Mapping[str, int | str] | None, _reading("columns")]
     skip_bad_rows: Annotated[bool, _reading("skip_bad_rows")]
+    max_rows: Annotated[int | None, _reading("max_rows")]
+    max_bytes: Annotated[int | None, _reading("max_bytes")]
     truth_format: Annotated[str | None, _reading("format", "TRUTH")]
     truth_unit: Annotated[str | None, _reading("unit", "TRUTH")]
     truth_frame_base: Annotated[int | None, _reading("frame_base", "TRUTH")]

@@ -37,6 +37,8 @@ class ReadOptions:
     swap_xy: bool = False
     columns: Mapping[str, int | str] | None = None
     skip_bad_rows: bool = False
+    max_rows: int | None = None
+    max_bytes: int | None = None
 
 
 def checked_options(
@@ -49,6 +51,8 @@ def checked_options(
     swap_xy: bool = False,
     columns: Mapping[str, int | str] | None = None,
     skip_bad_rows: bool = False,
+    max_rows: int | None = None,
+    max_bytes: int | None = None,
 ) -> ReadOptions:
     """The options of `read`, or one sentence on what is wrong with them."""
     if unit is not None and unit not in get_args(Unit):
@@ -61,6 +65,9 @@ def checked_options(
         or abs(frame_base) >= LARGEST_WHOLE
     ):
         raise InputError(f"frame_base is {frame_base!r}; give the number of the first frame, 0 or 1")
+    for name, limit in (("max_rows", max_rows), ("max_bytes", max_bytes)):
+        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
+            raise InputError(f"{name} is {limit!r:.40}; give a whole number from 0")
     if columns is not None and not isinstance(columns, Mapping):
         raise InputError(f"columns is {columns!r:.60}; give names and places, as {{'frame': 2, 'x': 3}}")
     for name in columns or {}:
@@ -76,6 +83,8 @@ def checked_options(
         swap_xy=swap_xy,
         columns=columns,
         skip_bad_rows=skip_bad_rows,
+        max_rows=max_rows,
+        max_bytes=max_bytes,
     )
 
 
@@ -203,7 +212,7 @@ def converted(table: Localizations, options: ReadOptions, name: str) -> Localiza
     >>> converted(Localizations(frame=[0], x=[1.0], y=[2.0]), ReadOptions(frame_base=0), "pred").frame
     array([1])
     """
-    if dataclasses.replace(options, columns=None, skip_bad_rows=False) == ReadOptions():
+    if dataclasses.replace(options, columns=None, skip_bad_rows=False, max_rows=None, max_bytes=None) == ReadOptions():
         return table
     if options.format is not None:
         raise InputError(f"format is {options.format!r}, but {name} is a table, not a file; leave it out")

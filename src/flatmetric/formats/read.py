@@ -39,6 +39,8 @@ def read(
     swap_xy: bool = False,
     columns: Mapping[str, int | str] | None = None,
     skip_bad_rows: bool = False,
+    max_rows: int | None = None,
+    max_bytes: int | None = None,
     threads: int | None = None,
 ) -> Localizations:
     r"""Read a localization file of any known format, recognised by its content, in nm and with frames from 1.
@@ -67,6 +69,8 @@ def read(
         Where columns of a text table stand, by number from 1 or by header: `{"frame": 2, "x": "X (nm)"}`.
     skip_bad_rows
         Drop and count rows that can't be read instead of stopping at the first.
+    max_rows, max_bytes
+        Refuse a file with more rows, or with more bytes once it is unpacked; for files from strangers.
     threads
         All cores by default; the table is the same for any number.
 
@@ -80,7 +84,9 @@ def read(
     >>> t.x, t.provenance.format
     (array([120.5, 118. ]), 'challenge-standard')
     """
-    options = checked_options(format, unit, pixel_size, frame_base, origin, shift, swap_xy, columns, skip_bad_rows)
+    options = checked_options(
+        format, unit, pixel_size, frame_base, origin, shift, swap_xy, columns, skip_bad_rows, max_rows, max_bytes
+    )
     if not isinstance(path, (str, os.PathLike)):
         raise InputError(f"path is a {type(path).__name__}; give a file, or use Localizations.from_table for tables")
     table = read_file(Path(path), options, threads=threads)
@@ -99,7 +105,7 @@ def read_file(
     """`read` with checked options, leaving warnings in the provenance; `on_bytes(done, all)` reports progress. The
     columns of a text or Parquet table lie in files of `folder`, if one is given.
     """
-    source = Source(path, on_bytes, thread_count(threads), folder)
+    source = Source(path, on_bytes, thread_count(threads), folder, options.max_bytes)
     candidate = Candidate(source, TextHead(source))
     chosen, reason = _choose(candidate, options)
     # Overflows and NaN are checked for explicitly. Binary files are hashed in parallel, text as it is read.
@@ -107,6 +113,9 @@ def read_file(
         hashed = None if candidate.head.lines else aside.submit(lambda: source.sha256)
         with _guarded(chosen, source.name, options):
             native = chosen.read(candidate, options)
+            rows = len(native.columns["x"]) if "x" in native.columns else 0
+            if options.max_rows is not None and rows > options.max_rows:
+                raise InputError(f"{source.name}: has {rows} rows, more than max_rows={options.max_rows}")
             sha256 = source.sha256 if hashed is None else hashed.result()
             provenance = Provenance(file=source.name, sha256=sha256, format=chosen.name, reason=reason)
             return to_localizations(native, options, provenance)

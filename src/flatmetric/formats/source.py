@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 HEAD_BYTES = 1 << 18
 _PIECE = 2 << 20
+_MOST_MEMBERS = 10_000  # of an archive
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
@@ -36,10 +37,12 @@ class Source:
         on_bytes: Callable[[int, int], None] | None = None,
         threads: int = 1,
         folder: Path | None = None,
+        max_bytes: int | None = None,
     ) -> None:
         """`on_bytes(done, all)` is called as the file is read; up to `threads` threads parse its content, whose columns
-        lie in memory, or in files of `folder`.
+        lie in memory, or in files of `folder`. More than `max_bytes` of it are refused.
         """
+        self._max_bytes = max_bytes
         self.threads, self.on_disk, self.storage = threads, folder is not None, Storage(folder)
         self.path, self.member = _zip_member(path)
         self.name = str(path)
@@ -48,6 +51,7 @@ class Source:
         self.size = self.path.stat().st_size
         if self.size == 0:
             raise InputError(f"{self.name}: the file has no bytes; write it again")
+        self._check_bytes(self.size)
         with self._raw() as file:
             start = file.read(8)
         self.packing = _packing(start)
@@ -77,6 +81,7 @@ class Source:
         with self._raw() as file, self._unpacked(file) as content:
             while piece := self._read(content, size):
                 done += len(piece)
+                self._check_bytes(done)
                 if self.packing and done > limit:
                     raise InputError(
                         f"{self.name}: unpacks to more than {LARGEST_RATIO} times its size; "
@@ -98,6 +103,10 @@ class Source:
                 yield file
         else:
             yield io.BytesIO(b"".join(self.pieces()))
+
+    def _check_bytes(self, count: int) -> None:
+        if self._max_bytes is not None and count > self._max_bytes:
+            raise InputError(f"{self.name}: holds more than max_bytes={self._max_bytes}")
 
     def beside(self, suffix: str) -> Path | None:
         """The file of the same name with another suffix, if there is one."""
@@ -165,6 +174,8 @@ class Source:
         """The one data file of a zip archive; None where the archive itself is the format."""
         with self._raw() as file, self._zip(file) as archive:
             entries = {entry.filename: entry for entry in archive.infolist() if not entry.filename.endswith("/")}
+        if len(entries) > _MOST_MEMBERS:
+            raise InputError(f"{self.name}: the zip archive holds {len(entries)} files; give one with a single table")
         if "manifest.json" in entries:
             return None
         if "[Content_Types].xml" in entries:
@@ -195,6 +206,7 @@ class Source:
                     found = content.read(largest + 1)
             except Exception as error:  # damaged content may raise anything
                 raise self._damaged() from error
+        self._check_bytes(len(found))
         if len(found) > largest:
             raise InputError(f"{self.name}: the member {name!r} is larger than its manifest or the file's size allow")
         return found
