@@ -1,7 +1,7 @@
 """What it withstands: damaged files and faults at any moment, counted, for docs/withstands.md.
 
-Run from the repository: python -m proofs.withstands [--mutations N] [--faults N]; by default 200 000 damaged files, and 300
-faults for each command, which take about an hour on two cores.
+Run from the repository: python -m proofs.withstands [--mutations N] [--faults N]; by default 200 000 damaged files,
+and 300 faults for each command, which take about an hour on two cores.
 """
 
 from __future__ import annotations
