@@ -38,6 +38,7 @@ prove: .venv/installed-dev
 	$(if $(SHORT),,$(ONE_THREAD) $(BIN)/python -m proofs.detection)
 	$(if $(SHORT),,$(ONE_THREAD) $(BIN)/python -m proofs.localizer)
 	$(BIN)/python -m proofs.tiny
+	$(if $(SHORT),,$(ONE_THREAD) $(BIN)/python -m proofs.withstands)
 
 # The pages are tested in a real browser; where it is missing and can be installed, it is.
 browser:
@@ -79,8 +80,9 @@ lint: .venv/installed-dev
 types: .venv/installed-dev
 	$(BIN)/mypy
 
-# The core alone under the address and undefined-behaviour sanitizers, on random problems, each checked from scratch.
-fuzz: build/fuzz build/fuzz_text
+# The core alone under the address and undefined-behaviour sanitizers, on random problems, each checked from scratch; then its parallel parts under
+# the thread sanitizer.
+fuzz: build/fuzz build/fuzz_text races
 	build/fuzz $(FUZZ_SECONDS)
 	build/fuzz_text 10
 

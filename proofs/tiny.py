@@ -1,9 +1,10 @@
 """Random problems of up to twelve points a side: each method of the core against an exact solver that is not ours.
 
-Unit masses, and whole ones as so many points, are assigned by SciPy. For masses from 1e-6 to 1e6, where such solvers
+Unit masses, and whole ones as so many points, are assigned by SciPy. For masses over 24 decades, where such solvers
 have errors of their own, the plan and the potentials are checked from scratch: a feasible plan is an upper bound,
-feasible potentials are a lower one, and the error is what lies between them. Gives the number of answers and the
-largest error, relative to the value.
+feasible potentials are a lower one, and the error is what lies between them. Coordinates are of any size, up to both
+ends of the range; lam is often half of a distance, where plans tie. Some problems are also solved for every lam at
+once. Gives the number of answers and the largest error, relative to the value.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
+import flatmetric as fm
 from flatmetric._core import Method, Solution, solve
 from flatmetric._validation import thread_count
 
 Array = npt.NDArray[np.float64]
 _MOST = 12
 _AT_ONCE = 500  # problems that are frames of one call
+_CURVES = 20  # of these that are solved for every lam
 _KINDS = ("units", "units", "whole", "real")  # of masses, in turn
 _BAR = 1e-12
 _METHODS = tuple(Method)
@@ -59,9 +62,13 @@ def try_batch(seed: int) -> Worst:
     """One call of each method for many problems of one kind."""
     rng = np.random.default_rng(seed)
     kind = _KINDS[seed % len(_KINDS)]
-    dim = int(rng.integers(1, 5))
-    lam = float(rng.choice([0.02, 0.1, 0.3, 0.5, 1.0, 3.0, 30.0]))
-    sides = [[_points(rng, dim) for _ in range(_AT_ONCE)] for _ in range(2)]
+    dim = int(rng.integers(1, 7))
+    scale = float(rng.choice([1e-90, 1e-6, 1.0, 1.0, 1e6, 1e90]))
+    sides = [[scale * _points(rng, dim) for _ in range(_AT_ONCE)] for _ in range(2)]
+    lam = scale * float(rng.choice([0.02, 0.1, 0.3, 0.5, 1.0, 3.0, 30.0]))
+    if rng.random() < 0.3:
+        distances = np.concatenate([_distances(p, q).ravel() for p, q in zip(*sides, strict=True)])
+        lam = float(rng.choice(distances[distances > 0])) / 2
     masses = [[_masses(rng, kind, len(points)) for points in side] for side in sides]
     problems = list(zip(sides[0], sides[1], masses[0], masses[1], strict=True))
     expected = np.array([] if kind == "real" else [assigned(p, q, a, b, lam) for p, q, a, b in problems])
@@ -77,7 +84,13 @@ def try_batch(seed: int) -> Worst:
         least, most = (expected, expected) if kind != "real" else bounds(problems, frames, out, lam)
         wrong = np.maximum(np.abs(values - least), np.abs(values - most))
         error = max(error, float(np.max(wrong / np.maximum(values, 1e-300))))
-    return Worst(_AT_ONCE * len(_METHODS), {kind: error})
+    followed = rng.choice(_AT_ONCE, _CURVES, replace=False)
+    for k in followed:
+        truth, pred, a, b = problems[k]
+        curve = fm.flat_curve(truth, pred, lam_max=1.5 * lam, truth_weights=a, pred_weights=b)
+        value = float(np.interp(lam, curve.lam, curve.value))
+        error = max(error, abs(value - values[k]) / max(values[k], 1e-300))
+    return Worst(_AT_ONCE * len(_METHODS) + _CURVES, {kind: error})
 
 
 def _points(rng: np.random.Generator, dim: int) -> Array:
@@ -101,7 +114,7 @@ def _masses(rng: np.random.Generator, kind: str, n: int) -> Array:
         return np.ones(n)
     if kind == "whole":
         return rng.integers(0, 4, n).astype(float)
-    return 10.0 ** rng.uniform(-6, 6, n)
+    return 10.0 ** rng.uniform(-12, 12, n)
 
 
 def assigned(truth: Array, pred: Array, a: Array, b: Array, lam: float) -> float:

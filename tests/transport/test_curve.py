@@ -123,3 +123,9 @@ def test_bad_lam_max(lam_max: float) -> None:
 def test_asking_beyond_the_curve() -> None:
     with pytest.raises(fm.InputError, match="from lam 0 to 50 nm"):
         fm.flat_curve([[0.0]], [[1.0]], lam_max=50)(60)
+
+
+@pytest.mark.parametrize("lam_max", [1.0, 1e6, 1e13, 1e60])
+def test_distances_far_below_the_largest_lam_are_on_the_curve(lam_max: float) -> None:
+    curve = fm.flat_curve([[0.0]], [[1.0]], lam_max=lam_max)
+    assert curve.lam.tolist() == [0.0, 0.5, lam_max] and curve.value.tolist() == [0.0, 1.0, 1.0]

@@ -312,3 +312,18 @@ def test_inputs_are_left_alone_and_results_are_read_only() -> None:
 def test_any_number_type(dtype: type[np.generic]) -> None:
     truth = np.array([[0, 0], [40, 30]], dtype=dtype)
     assert fm.flat_metric(truth, truth[:1] + dtype(3), lam=100).value == pytest.approx((math.sqrt(18) + 100) / 2)
+
+
+def test_one_heavy_target_takes_from_all_by_distance() -> None:
+    """As many sources as it has room for go to it, the nearest first."""
+    rng = np.random.default_rng(0)
+    truth, capacity, lam = rng.uniform(0, 1000, (5000, 2)), 3000.0, 400.0
+    away = np.sort(np.hypot(*(truth - 500).T))
+    moved = np.minimum(away[:3000], 2 * lam).sum()
+    for pred_weights in ([capacity], [5000.0]):
+        result = fm.flat_metric(
+            truth, [[500.0, 500.0]], lam=lam, truth_weights=np.ones(5000), pred_weights=pred_weights
+        )
+        expected = moved + lam * 2000 if pred_weights == [capacity] else np.minimum(away, 2 * lam).sum()
+        assert result.value == pytest.approx(expected, rel=1e-12)
+        assert result.value >= result.lower_bound * (1 - 1e-14)
