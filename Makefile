@@ -56,9 +56,9 @@ scaling: build/scaling
 	build/scaling
 
 races: build/races
-	build/races 4 pooled 5
-	build/races 4 filaments 20
-	build/races 4 "20 000 frames" 20
+	build/races 4 pooled 20
+	build/races 4 filaments 60
+	build/races 4 "20 000 frames" 40
 
 # Every regime against its peers; about half an hour on an otherwise idle machine. One alone: make bench ONLY=H. Then how work scales, for
 # docs/cluster.md, and the loss for PyTorch, for docs/training.md; ten minutes each.

@@ -99,7 +99,7 @@ class Layout:
 
     def _superblock(self, start: int) -> int:
         """The address of the root group."""
-        block = self._at(start, 96, short=True)
+        block = self._at(start, 96)
         version = block[8]
         if version in (0, 1):
             sizes, places = block[13:15], 24 + (4 if version == 1 else 0)
@@ -115,14 +115,14 @@ class Layout:
         self._start = base if base else start if version in (0, 1) and start else 0
         return root
 
-    def _at(self, address: int, size: int, short: bool = False) -> bytes:
-        """Some bytes of the file; fewer at its end only if `short`."""
+    def _at(self, address: int, size: int) -> bytes:
+        """Some bytes of the file."""
         place = address + self._start
-        if not 0 <= place <= self._size or not size >= 0 or (not short and place + size > self._size):
+        if not (0 <= place and 0 <= size and place + size <= self._size):
             raise DamagedError("an address beyond the end")
         self._file.seek(place)
         content = self._file.read(size)
-        if len(content) < size and not short:
+        if len(content) < size:
             raise DamagedError("cut short")
         return content
 
