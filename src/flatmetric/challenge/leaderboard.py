@@ -430,3 +430,5 @@ def _score_one(
         return replace(entry_of(one.dataset, one.program, score), advice=tuple(map(str, score.advice)))
     except InputError as error:
         return str(error)
+    except MemoryError:
+        return f"{one.result}: takes more memory than there is"
