@@ -118,7 +118,7 @@ class Layout:
     def _at(self, address: int, size: int) -> bytes:
         """Some bytes of the file."""
         place = address + self._start
-        if not (0 <= place and 0 <= size and place + size <= self._size):
+        if not (place >= 0 and size >= 0 and place + size <= self._size):
             raise DamagedError("an address beyond the end")
         self._file.seek(place)
         content = self._file.read(size)
