@@ -58,6 +58,14 @@ def test_the_same_in_any_block_of_images() -> None:
         assert getattr(together, axis).tolist() == np.concatenate([getattr(one, axis) for one in alone]).tolist()
 
 
+def test_tiles_of_a_large_image_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    image = np.random.default_rng(3).poisson(80.0, (70, 90)).astype(float)
+    image[30:34, 40:43] += 900.0
+    whole = neural.trained()(image)
+    monkeypatch.setattr(neural, "_TILE", 32)
+    assert neural.trained()(image) == pytest.approx(whole, abs=1e-4)
+
+
 def test_the_weights_are_small_and_hold_no_pickle() -> None:
     content = (files("flatmetric") / "data" / "neural.npz").read_bytes()
     assert len(content) < 5_000_000

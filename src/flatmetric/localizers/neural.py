@@ -23,6 +23,7 @@ SETTINGS = {
     "probability": Setting(0.5, 0.01, 1.0, tuned=(0.2, 0.9)),  # least probability of a molecule, of 3 x 3 pixels
     "sigma": Setting(1.3, 0.3, 20.0),  # width of a spot in focus, pixels: it turns light into photons
 }
+_TILE = 256  # pixels
 FARTHEST = 1.2  # pixels: how far from the middle of its pixel a molecule may be
 
 
@@ -73,10 +74,24 @@ class Network:
         """From an image in photons to (3, height, width): the logit of the probability that a molecule is nearest to a
         pixel, and its x and y from the middle of that pixel, in pixels.
         """
-        first, *pairs, last = self.convolutions
         seen = np.sqrt(np.maximum(photons, 0).astype(np.float32) + 1)  # noise of about the same size everywhere
         middle = (seen.size - 1) // 2
         seen = (seen - np.partition(seen.ravel(), middle)[middle]) / 3
+        height, width = seen.shape
+        found = np.empty((3, height, width), dtype=np.float32)
+        # Tile by tile, which bounds the memory; each sees as much around it as the network looks at.
+        rim = sum(one.reach * (one.weights.shape[-1] // 2) for one in self.convolutions)
+        for top in range(0, height, _TILE):
+            for left in range(0, width, _TILE):
+                above, beside = max(0, top - rim), max(0, left - rim)
+                tile = self._applied(seen[above : top + _TILE + rim, beside : left + _TILE + rim])
+                place = found[:, top : top + _TILE, left : left + _TILE]
+                rows, columns = place.shape[1:]
+                place[:] = tile[:, top - above : top - above + rows, left - beside : left - beside + columns]
+        return found
+
+    def _applied(self, seen: FloatArray) -> FloatArray:
+        first, *pairs, last = self.convolutions
         hidden = np.maximum(first(seen[None]), 0)
         for one, other in zip(pairs[::2], pairs[1::2], strict=True):
             hidden = np.maximum(hidden + other(np.maximum(one(hidden), 0)), 0)
