@@ -166,6 +166,8 @@ def _remove_leftovers(path: Path) -> None:
 
 
 def _is_alive(process: int) -> bool:
+    if os.name != "posix":
+        return True  # elsewhere a signal of 0 is no question
     try:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):
