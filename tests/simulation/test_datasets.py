@@ -99,7 +99,7 @@ def test_wrong_files_are_one_sentence(tmp_path: Path, change: tuple[str, str], s
 def test_names_that_are_not_there_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"dataset is 'MT9'; give one of MT0\.N1\.LD"):
         named("MT9")
-    with pytest.raises(InputError, match="No such file"):
+    with pytest.raises(InputError, match="there is no such file"):
         named(str(tmp_path / "none.toml"))
     with pytest.raises(InputError, match="modality is '4D'; give one of 2D, AS, DH, BP"):
         named("MT3.N2.LD").with_modality("4D")

@@ -35,7 +35,7 @@ def open_movie(path: Path, *tables: Localizations) -> Movie:
     --------
     >>> open_movie(Path("none.tif"))
     Traceback (most recent call last):
-    flatmetric.errors.InputError: none.tif: can't be read, No such file or directory
+    flatmetric.errors.InputError: none.tif: there is no such file
     """
     stack = open_stack(path)
     stated = [table.provenance.pixel_size for table in tables if table.provenance.pixel_size is not None]
