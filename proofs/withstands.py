@@ -21,8 +21,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import flatmetric as fm
-from benchmarks.tables import BEGINS, ENDS, ROOT, written
+from benchmarks.tables import ROOT, written
 from flatmetric.formats import read
+from proofs.detection import BEGINS, ENDS
 from tests.faults.harness import COMMANDS, KINDS, build_shim, disturb
 from tests.formats.samples import SAMPLES
 from tests.formats.test_fuzz import mutated
