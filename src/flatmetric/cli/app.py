@@ -141,7 +141,25 @@ def main() -> None:
     except KeyboardInterrupt as stopped:
         print(f"flatmetric: stopped{f'; {stopped}' if str(stopped) else ''}", file=sys.stderr)
         sys.exit(130)
+    except Exception as error:
+        code = _stopped_before(error)
+        if code is None:
+            raise
+        print("flatmetric: stopped", file=sys.stderr)
+        sys.exit(code)
     sys.exit(0)
+
+
+def _stopped_before(error: BaseException) -> int | None:
+    """The exit code of a stop that a library has turned into an error of its own, as it was broken off; else None."""
+    before = error.__context__
+    while before is not None:
+        if isinstance(before, KeyboardInterrupt):
+            return 130
+        if isinstance(before, SystemExit):
+            return before.code if isinstance(before.code, int) else 1
+        before = before.__context__
+    return None
 
 
 def _silence_stdout() -> None:
