@@ -20,8 +20,7 @@ from flatmetric.formats import read
 from flatmetric.simulation.datasets import named
 from flatmetric.stacks import open_stack
 from tests.formats import samples
-
-Writer = Callable[[Path], None]
+from tests.formats.test_bad_files import Writer, picasso_with_yaml
 
 
 def text(content: str) -> Writer:
@@ -38,14 +37,6 @@ def picasso_with(at: int, byte: int) -> Writer:
         content = bytearray(path.read_bytes())
         content[at] = byte
         path.write_bytes(content)
-
-    return write
-
-
-def picasso_beside(yaml: str) -> Writer:
-    def write(path: Path) -> None:
-        samples.picasso(path, yaml=False)
-        path.with_suffix(".yaml").write_text(yaml)
 
     return write
 
@@ -100,10 +91,10 @@ def yaml_of_aliases() -> str:
 
 CASES: dict[str, tuple[Writer, str]] = {
     "a float of 16 bytes that overlaps its neighbours": (picasso_with(0x3CD, 21), "numbers of an unusual size"),
-    "nested aliases in yaml": (picasso_beside(yaml_of_aliases()), "Pixelsize is a list; give pixel_size="),
-    "sexagesimal numbers in yaml": (picasso_beside("Pixelsize: " + ":".join(["1"] * 50_000)), "Pixelsize is '1:1:"),
-    "yaml without end": (picasso_beside("a: 1\n" * 100_000), "too large for Picasso's metadata"),
-    "a pixel size of many digits": (picasso_beside("Pixelsize: " + "9" * 100_000), "Pixelsize is '999"),
+    "nested aliases in yaml": (picasso_with_yaml(yaml_of_aliases()), "Pixelsize is a list; give pixel_size="),
+    "sexagesimal numbers in yaml": (picasso_with_yaml("Pixelsize: " + ":".join(["1"] * 50_000)), "Pixelsize is '1:1:"),
+    "yaml without end": (picasso_with_yaml("a: 1\n" * 100_000), "too large for Picasso's metadata"),
+    "a pixel size of many digits": (picasso_with_yaml("Pixelsize: " + "9" * 100_000), "Pixelsize is '999"),
     "infinitely many rows in smlm": (smlm_of_rows("Infinity"), "manifest.json is damaged"),
     "rows of many digits in smlm": (smlm_of_rows("9" * 5000), "manifest.json is damaged"),
     "minus one row in npy": (npy_of_minus_one_row, "NumPy header is damaged"),

@@ -22,7 +22,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from flatmetric._files import csv_text, json_text, make_folder, read_json, write_text
+from flatmetric._files import csv_text, json_text, make_folder, read_json, state_of, write_text
 from flatmetric._progress import Progress
 from flatmetric._work import Failed, Workers
 from flatmetric.errors import InputError
@@ -255,12 +255,11 @@ def _simulate(folder: Path, dataset: Dataset, seed: int, progress: Progress | No
 
 
 def _hash_of(stack: Path) -> str:
-    there = stack.stat()
-    return _hash_of_state(stack, there.st_size, there.st_mtime_ns, there.st_ctime_ns)
+    return _hash_of_state(stack, state_of(stack.stat()))
 
 
 @lru_cache(maxsize=64)
-def _hash_of_state(stack: Path, *_state: int) -> str:
+def _hash_of_state(stack: Path, _state: str) -> str:
     with stack.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

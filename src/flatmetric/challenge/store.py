@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from flatmetric._files import make_folder, read_json
+from flatmetric._files import make_folder, read_json, state_of
 from flatmetric.challenge.submissions import Submission
 from flatmetric.errors import InputError
 from flatmetric.formats.conversion import ReadOptions
@@ -82,7 +82,7 @@ class ScoreStore:
         def content(path: Path) -> str:
             if path not in found:
                 there, name = path.stat(), os.fsencode(path.resolve())  # file names may hold any bytes
-                row, state = known.get(name), _state(there)
+                row, state = known.get(name), state_of(there)
                 if row is not None and row[0] == state:
                     found[path] = row[1]
                 else:
@@ -111,7 +111,7 @@ class ScoreStore:
         under it.
         """
         try:
-            return all(self._states.get(path) == _state(path.stat()) for path in _used(submission))
+            return all(self._states.get(path) == state_of(path.stat()) for path in _used(submission))
         except (OSError, InputError):
             return False
 
@@ -180,13 +180,6 @@ class ScoreStore:
             self._arrays.clear()
             self._open()
             return self._tried(work, again=False)
-
-
-def _state(there: os.stat_result) -> str:
-    """What changes whenever the content of a file does: the time of the last change can't be set back, unlike the one
-    that programs that copy files set.
-    """
-    return f"{there.st_size} {there.st_mtime_ns} {there.st_ctime_ns} {there.st_ino}"
 
 
 def _used(one: Submission) -> list[Path]:

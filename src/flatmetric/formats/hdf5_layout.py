@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -145,25 +145,7 @@ class Layout:
         version, _, _, _, size = struct.unpack_from("<BBHII", start)
         if version != 1:
             raise DamagedError("object header")
-        header = Header()
-        blocks, seen = [(address + 16, size)], set[int]()
-        while blocks:
-            place, length = blocks.pop(0)
-            if place in seen:
-                raise DamagedError("object header that goes in circles")
-            seen.add(place)
-            content, at = self._block(place, length), 0
-            while at + 8 <= len(content):
-                kind, size, flags = struct.unpack_from("<HHB", content, at)
-                body = content[at + 8 : at + 8 + size]
-                if len(body) < size:
-                    raise DamagedError("message beyond its header")
-                at += 8 + size
-                if kind == _CONTINUATION:
-                    blocks.append(_pair(body))
-                else:
-                    header.messages.append((kind, body, bool(flags & 2)))
-        return header
+        return self._messages((address + 16, size), "<HHB", 8, lambda place, length: (place, length))
 
     def _header_2(self, address: int, start: bytes) -> Header:
         if start[4] != 2:
@@ -172,9 +154,22 @@ class Layout:
         skipped = 6 + (16 if flags & 0x20 else 0) + (4 if flags & 0x10 else 0)
         width = 1 << (flags & 3)
         size = int.from_bytes(self._at(address + skipped, width), "little")
+        return self._messages((address + skipped + width, size), "<BHB", 6 if flags & 4 else 4, self._continued_2)
+
+    def _continued_2(self, place: int, length: int) -> tuple[int, int]:
+        """The messages of a continuation, between its signature and its checksum."""
+        if self._at(place, 4) != b"OCHK" or length < 8:
+            raise DamagedError("continuation")
+        return place + 4, length - 8
+
+    def _messages(
+        self, first: tuple[int, int], start: str, step: int, continued: Callable[[int, int], tuple[int, int]]
+    ) -> Header:
+        """The messages of a header, in its first block and those that it names: each begins with kind, size and flags,
+        in `step` bytes.
+        """
         header = Header()
-        step = 6 if flags & 4 else 4
-        blocks, seen = [(address + skipped + width, size)], set[int]()
+        blocks, seen = [first], set[int]()
         while blocks:
             place, length = blocks.pop(0)
             if place in seen:
@@ -182,18 +177,15 @@ class Layout:
             seen.add(place)
             content, at = self._block(place, length), 0
             while at + step <= len(content):
-                kind, size, how = struct.unpack_from("<BHB", content, at)
+                kind, size, flags = struct.unpack_from(start, content, at)
                 body = content[at + step : at + step + size]
                 if len(body) < size:
                     raise DamagedError("message beyond its header")
                 at += step + size
                 if kind == _CONTINUATION:
-                    where, length = _pair(body)
-                    if self._at(where, 4) != b"OCHK" or length < 8:
-                        raise DamagedError("continuation")
-                    blocks.append((where + 4, length - 8))
+                    blocks.append(continued(*_pair(body)))
                 else:
-                    header.messages.append((kind, body, bool(how & 2)))
+                    header.messages.append((kind, body, bool(flags & 2)))
         return header
 
     # Groups
