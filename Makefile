@@ -13,7 +13,7 @@ PROGRAMS := $(BIN)/python -m pip install --quiet --disable-pip-version-check --n
 # Where all cores have a process of their own, the threads of its linear algebra would only be in their way.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo programs test test-torch prove browser plot bench bench-work bench-torch scaling races lint types fuzz clean
+.PHONY: demo programs test test-torch prove browser plot bench bench-work bench-torch scaling races docs docs-serve lint types fuzz clean
 
 demo: .venv/installed
 	@$(BIN)/flatmetric demo
@@ -30,8 +30,8 @@ test-torch: .venv/installed-torch
 	$(ONE_THREAD) $(BIN)/python -m pytest tests/torch src/flatmetric/torch
 
 # The long proofs: tiny problems by the thousand, every sample file damaged in two thousand ways, and how often the verdicts hold, whose tables go into
-# docs/certainty.md, what `check` finds, which goes into docs/checking.md (its real data: FLATMETRIC_DATA), and what the built-in localizer reaches, which
-# goes into docs/challenge.md. The movies of 1000 frames and more take longer than all others: make prove SHORT=1 leaves them, the check and the localizer as they are.
+# docs/understand/certainty.md, what `check` finds, which goes into docs/how-to/check.md (its real data: FLATMETRIC_DATA), and what the built-in localizer reaches, which
+# goes into docs/how-to/challenge.md. The movies of 1000 frames and more take longer than all others: make prove SHORT=1 leaves them, the check and the localizer as they are.
 prove: .venv/installed-dev
 	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto -m prove tests
 	$(ONE_THREAD) $(BIN)/python -m proofs $(if $(SHORT),--short)
@@ -61,7 +61,7 @@ races: build/races
 	build/races 4 "20 000 frames" 40
 
 # Every regime against its peers; about half an hour on an otherwise idle machine. One alone: make bench ONLY=H. Then how work scales, for
-# docs/cluster.md, and the loss for PyTorch, for docs/training.md; ten minutes each.
+# docs/how-to/cluster.md, and the loss for PyTorch, for docs/how-to/train.md; ten minutes each.
 bench: .venv/installed-dev
 	$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY))
 	$(if $(ONLY),,$(MAKE) bench-work bench-torch)
@@ -72,6 +72,15 @@ bench-work: .venv/installed-dev
 bench-torch: .venv/installed-torch
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps geomloss
 	$(BIN)/python -m benchmarks.training
+
+# The documentation site, in build/site: warnings are errors, all scripts of the gallery run, all links within it are followed.
+docs: .venv/installed-docs
+	$(BIN)/python -m sphinx --builder html --fail-on-warning --quiet docs build/site
+	$(BIN)/python docs/check_site.py build/site
+	@echo 'The site is in build/site; make docs-serve shows it.'
+
+docs-serve: docs
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/site 8000
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .
@@ -115,6 +124,10 @@ build/fuzz: core/fuzz/fuzz.cpp $(BUILD_INPUTS)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	$(PROGRAMS)
 	@touch $@ .venv/installed .venv/installed-programs
+
+.venv/installed-docs: .venv/made $(BUILD_INPUTS)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@ .venv/installed
 
 .venv/installed-torch: .venv/installed-dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'torch==2.13.0'

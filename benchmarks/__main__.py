@@ -10,9 +10,10 @@ import subprocess
 import sys
 import time
 
+from benchmarks import shown
 from benchmarks.memory import MEMORY
 from benchmarks.regimes import REGIMES, Row
-from benchmarks.tables import RESULTS, publish, written
+from benchmarks.tables import RESULTS, written
 
 HEADER = ["regime", "what", "size", "ours [s]", "peer", "peer [s]", "ratio", "bar", "met", "peak memory [MB]"]
 
@@ -68,7 +69,8 @@ def save(table: list[list[str]], whole: bool) -> None:
         csv.writer(file).writerows(table)
     when = time.strftime("%Y-%m-%d")
     machine = f"{platform.machine()}, one thread unless said, {when}"
-    publish(f"{written(table)}\n\n{machine}", "table.md", "README.md")
+    (RESULTS / "table.md").write_text(f"{written(table)}\n\n{machine}\n", encoding="utf-8")
+    shown.main()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Draws where each method of the solver works: docs/solver/choice.svg.
+"""Draws where each method of the solver works: docs/understand/solver/choice.svg.
 
 Two independent clouds in a square, one with a tenth fewer points. The larger lam is against the spacing of the points,
 the further the surplus travels.
@@ -20,7 +20,7 @@ mpl.use("svg")
 mpl.rcParams["svg.hashsalt"] = "flatmetric"
 from matplotlib import pyplot  # noqa: E402
 
-PICTURE = Path(__file__).parent.parent / "docs" / "solver" / "choice.svg"
+PICTURE = Path(__file__).parent.parent / "docs" / "understand" / "solver" / "choice.svg"
 SIZES = (100, 300, 1000, 3000, 10_000, 30_000)
 REACHES = (0.5, 1, 2, 5, 10, 30, 100)
 

@@ -20,6 +20,11 @@ def publish(made: str, results: str, page: str) -> None:
     """Save measurements under a name in the folder of results, and show them in a page of the repository."""
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / results).write_text(made + "\n", encoding="utf-8")
+    show(made, page)
+
+
+def show(made: str, page: str) -> None:
+    """Put measurements between the marks of a page."""
     path = ROOT / page
     before, rest = path.read_text(encoding="utf-8").split(BEGINS)
     after = rest.split(ENDS)[1]

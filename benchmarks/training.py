@@ -130,7 +130,7 @@ def main() -> None:
         return
     made = written(rows())
     print(made)
-    publish(made, "training.md", "docs/training.md")
+    publish(made, "training.md", "docs/how-to/train.md")
 
 
 if __name__ == "__main__":

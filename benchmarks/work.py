@@ -181,7 +181,7 @@ def tables() -> str:
 def main() -> None:
     made = tables()
     print(made)
-    publish(made, "work.md", "docs/cluster.md")
+    publish(made, "work.md", "docs/how-to/cluster.md")
 
 
 if __name__ == "__main__":

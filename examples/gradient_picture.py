@@ -1,4 +1,4 @@
-"""Draws what the gradient of the Flat Metric means, for docs/training.md.
+"""Draws what the gradient of the Flat Metric means, for docs/how-to/train.md.
 
 Run from the repository, with PyTorch installed: python -m examples.gradient_picture
 """
@@ -13,7 +13,7 @@ import torch
 from flatmetric.plots.style import BLACK, GREY, house_style, new_figure, save
 from flatmetric.torch import flat_metric
 
-PICTURE = Path(__file__).parent.parent / "docs" / "training" / "gradient.png"
+PICTURE = Path(__file__).parent.parent / "docs" / "how-to" / "train" / "gradient.png"
 LAM = 125.0
 TRUTH = [[200.0, 250.0], [700.0, 200.0], [640.0, 620.0]]
 PRED = [[300.0, 330.0], [620.0, 130.0], [790.0, 300.0], [700.0, 560.0], [180.0, 640.0]]

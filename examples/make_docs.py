@@ -15,13 +15,13 @@ from tests.pages.browser import Browser
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "src" / "flatmetric" / "data"
-PICTURES = ROOT / "docs" / "report"
-TABLE = ROOT / "docs" / "metrics.md"
+PICTURES = ROOT / "docs" / "how-to" / "report"
+TABLE = ROOT / "docs" / "reference" / "metrics.md"
 SIZE = (1280, 830)
 
 
 def main() -> None:
-    """Write docs/metrics.md and the pictures in docs/report."""
+    """Write docs/reference/metrics.md and the pictures in docs/how-to/report."""
     TABLE.write_text(definitions_table(), encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         score, comparison = Path(folder) / "score.html", Path(folder) / "comparison.html"

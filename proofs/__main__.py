@@ -20,7 +20,7 @@ from proofs import movies, worlds
 
 ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).parent / "results.json"
-PAGE = ROOT / "docs" / "certainty.md"
+PAGE = ROOT / "docs" / "understand" / "certainty.md"
 BEGINS, ENDS = "<!-- the tables of the last `make prove` -->", "<!-- end of the tables -->"
 _TRIALS = 220  # the standard error of a share of 95 % is 1.5 points
 _DRAWS = 2000  # of replicates

@@ -2,7 +2,7 @@
 
 Faults are planted in results of real programs on real data sets, which lie beside this checkout or where
 FLATMETRIC_DATA says; false alarms are counted on all of these as they are, and on simulated results. The tables go into
-docs/checking.md.
+docs/how-to/check.md.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from proofs.faults import DEEP, FAULTS, Fault
 
 ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).parent / "detection.json"
-PAGE = ROOT / "docs" / "checking.md"
+PAGE = ROOT / "docs" / "how-to" / "check.md"
 BEGINS, ENDS = "<!-- the tables of the last `make prove` -->", "<!-- end of the tables -->"
 DATA = Path(os.environ.get("FLATMETRIC_DATA", ROOT.parent / "shared" / "data")) / "gt-and-results"
 FILES = (

@@ -1,7 +1,7 @@
 """How good the built-in localizer is: `python -m proofs.localizer`.
 
 On single spots, how far its errors lie above the Cramer-Rao bound, over depth; on the molecules of data sets, how many
-it finds and how many of its finds are true, by density. The tables go into docs/challenge.md.
+it finds and how many of its finds are true, by density. The tables go into docs/how-to/challenge.md.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from flatmetric.simulation.datasets import MODALITIES, Dataset, named
 from flatmetric.simulation.movie import images, molecules
 from flatmetric.simulation.optics import Optics, psf_of, spots
 
-PAGE = Path(__file__).parent.parent / "docs" / "challenge.md"
+PAGE = Path(__file__).parent.parent / "docs" / "how-to" / "challenge.md"
 BEGINS, ENDS = "<!-- the tables of the last `make prove` -->", "<!-- end of the tables -->"
 DEPTHS = (-600.0, -450.0, -300.0, -150.0, 0.0, 150.0, 300.0, 450.0, 600.0)
 DENSITIES = (0.03, 0.1, 0.3, 0.6, 1.0)

@@ -1,4 +1,4 @@
-"""What it withstands: damaged files and faults at any moment, counted, for docs/withstands.md.
+"""What it withstands: damaged files and faults at any moment, counted, for docs/understand/withstands.md.
 
 Run from the repository: python -m proofs.withstands [--mutations N] [--faults N]; by default 200 000 damaged files,
 and 300 faults for each command, which take about an hour on two cores.
@@ -28,7 +28,7 @@ from tests.faults.harness import COMMANDS, KINDS, build_shim, disturb
 from tests.formats.samples import SAMPLES
 from tests.formats.test_fuzz import mutated
 
-PAGE = ROOT / "docs" / "withstands.md"
+PAGE = ROOT / "docs" / "understand" / "withstands.md"
 _AT_ONCE = 500  # mutations that one process reads
 _SLOW_S, _LARGE_MB = 5.0, 1024
 _KIND_NAMES = {"kill": "killed", "term": "stopped", "int": "Ctrl-C", "error": "write error", "full": "full disk"}

@@ -20,7 +20,7 @@ from flatmetric.metrics.table import METRICS
 
 ROOT = Path(__file__).parents[1]
 REAL_DATA = Path(os.environ.get("FLATMETRIC_DATA", ROOT.parent / "shared" / "data"))
-SCHEMA = json.loads((resources.files("flatmetric") / "data" / "score.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads((resources.files("flatmetric") / "data" / "score-1.schema.json").read_text(encoding="utf-8"))
 CHALLENGE = fm.Protocol.preset("challenge2016")
 
 

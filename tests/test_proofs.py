@@ -1,4 +1,4 @@
-"""The tables of docs/certainty.md are those of the last `make prove`, and no verdict misses its bar."""
+"""The tables of docs/understand/certainty.md are those of the last `make prove`, and no verdict misses its bar."""
 
 from __future__ import annotations
 

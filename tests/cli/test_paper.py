@@ -1,4 +1,4 @@
-"""`flatmetric paper`: every figure and table, the same each time, and what docs/paper.md quotes."""
+"""`flatmetric paper`: every figure and table, the same each time, and what docs/understand/paper.md quotes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from tests.scenes import run
 
-DOCS = Path(__file__).parent.parent.parent / "docs" / "paper.md"
+DOCS = Path(__file__).parent.parent.parent / "docs" / "understand" / "paper.md"
 SMALL = ("--steps", "4", "--trials", "3", "--points", "12")
 
 

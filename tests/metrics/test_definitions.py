@@ -14,4 +14,4 @@ def test_every_metric_is_defined_in_words_and_as_a_formula() -> None:
 
 def test_the_docs_have_the_same_definitions() -> None:
     """If this fails, run python -m examples.make_docs."""
-    assert (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8") == definitions_table()
+    assert (ROOT / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8") == definitions_table()

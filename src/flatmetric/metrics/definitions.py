@@ -233,7 +233,7 @@ DEFINITIONS: dict[str, Definition] = {key: _PARTS[key.split(".")[0]][key.split("
 
 
 def definitions_table() -> str:
-    """Every metric with its definition, formula and direction, as Markdown: the content of docs/metrics.md.
+    """Every metric with its definition, formula and direction, as Markdown: the content of docs/reference/metrics.md.
 
     Examples
     --------

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from flatmetric.scoring.advice import Advice
 
-SCHEMA = "https://flatmetric.org/schema/score-1.json"
+SCHEMA = "src/flatmetric/data/score-1.schema.json"
 
 
 @dataclass(frozen=True, slots=True)

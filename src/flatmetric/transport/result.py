@@ -119,7 +119,8 @@ class FlatResult:
     pairs : Pairs
         The optimal plan.
     truth_potential, pred_potential : float arrays
-        The optimal f of the dual problem at each point, in nm: |f| <= lam and |f(x) - f(y)| <= d(x, y) across the sets.
+        The optimal f of the dual problem at each point, in nm: ``|f| <= lam``, and ``|f(x) - f(y)| <= d(x, y)`` across
+        the sets.
     frames : FrameParts or None
         The contribution of each frame, when frames were given.
 

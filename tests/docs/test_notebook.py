@@ -9,8 +9,8 @@ import nbclient
 import nbformat
 import pytest
 
-ROOT = Path(__file__).parent.parent
-PAGES = ["README.md", "docs/report.md", "docs/checking.md", "docs/python.md"]
+from tests.docs.pages import ROOT, WITH_PYTHON, name
+
 # What a snippet prints tells what a notebook must show instead.
 SHOWN = {
     "<Figure ": "image/png",
@@ -24,9 +24,9 @@ SHOWN = {
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_snippets_show_their_pictures(page: str) -> None:
-    examples = doctest.DocTestParser().get_examples((ROOT / page).read_text(encoding="utf-8"))
+@pytest.mark.parametrize("page", WITH_PYTHON, ids=name)
+def test_snippets_show_their_pictures(page: Path) -> None:
+    examples = doctest.DocTestParser().get_examples(page.read_text(encoding="utf-8"))
     cells = [nbformat.v4.new_code_cell(example.source) for example in examples]  # type: ignore[no-untyped-call]
     notebook = nbformat.v4.new_notebook(cells=cells)  # type: ignore[no-untyped-call]
     nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(ROOT)}}).execute()

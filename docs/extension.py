@@ -1,0 +1,107 @@
+"""What the site needs beyond the usual: formulas without scripts, the help of every command, the keys of the JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any
+
+import click
+from docutils import nodes
+from docutils.parsers.rst import Directive
+from latex2mathml.converter import convert
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from flatmetric.cli.app import app as command_line
+from flatmetric.metrics.definitions import DEFINITIONS
+from flatmetric.plots.style import house_style
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Called by Sphinx."""
+    app.add_html_math_renderer("mathml", (inline_math, None), (display_math, None))
+    app.add_directive("command-help", CommandHelp)
+    app.add_directive("json-keys", JsonKeys)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def inline_math(writer: Any, node: nodes.math) -> None:
+    """A formula in a line, as MathML, which browsers draw by themselves."""
+    writer.body.append(convert(node.astext()))
+    raise nodes.SkipNode
+
+
+def display_math(writer: Any, node: nodes.math_block) -> None:
+    """A formula of its own line."""
+    writer.body.append(f'<div class="formula">{convert(node.astext(), display="block")}</div>')
+    raise nodes.SkipNode
+
+
+def house_style_for_examples(gallery_conf: dict[str, Any], fname: str) -> None:
+    """Every example of the gallery starts with the look of the package's own figures."""
+    import matplotlib
+
+    matplotlib.rcdefaults()
+    with house_style():
+        ours = dict(matplotlib.rcParams)
+    matplotlib.rcParams.update(ours)
+
+
+class CommandHelp(Directive):
+    """A section for each command, with the help that it prints."""
+
+    def run(self) -> list[nodes.Node]:
+        """The sections, commands within commands included."""
+        with click.Context(command_line, info_name="flatmetric", max_content_width=100) as context:
+            return self.sections(command_line, context)
+
+    def sections(self, command: click.Command, context: click.Context) -> list[nodes.Node]:
+        """The section of one command, and those of the commands in it."""
+        name = context.command_path
+        section = nodes.section(ids=[nodes.make_id(name)], names=[name])
+        section += nodes.title(text=name)
+        section += nodes.literal_block(text=command.get_help(context), language="text")
+        made: list[nodes.Node] = [section]
+        if isinstance(command, click.Group):
+            for inner in command.list_commands(context):
+                part = command.get_command(context, inner)
+                assert part is not None
+                with click.Context(part, info_name=inner, parent=context, max_content_width=100) as below:
+                    made += self.sections(part, below)
+        return made
+
+
+class JsonKeys(SphinxDirective):
+    """The keys of a schema of the package as a table: name, type, meaning."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """One table."""
+        schema = json.loads((files("flatmetric") / "data" / self.arguments[0]).read_text(encoding="utf-8"))
+        lines = ["| key | type | meaning |", "|---|---|---|"]
+        for key, part in json_keys(schema, schema, ""):
+            meaning = DEFINITIONS[key].meaning if key in DEFINITIONS else part.get("description", "")
+            lines.append(f"| `{key}` | {json_type(part)} | {meaning} |")
+        return self.parse_text_to_nodes("\n".join(lines))
+
+
+def json_keys(schema: Any, part: Any, prefix: str) -> Iterator[tuple[str, Any]]:
+    """Every key of an object with what the schema says of it, keys of objects within included."""
+    for name, inner in part.get("properties", {}).items():
+        found = schema["$defs"][inner["$ref"].rsplit("/", 1)[1]] if "$ref" in inner else inner
+        yield f"{prefix}{name}", found
+        yield from json_keys(schema, found, f"{prefix}{name}.")
+        yield from json_keys(schema, found.get("items", {}), f"{prefix}{name}[].")
+
+
+def json_type(part: Any) -> str:
+    """The type of a value, or the values that it may have."""
+    if "const" in part:
+        return f"`{part['const']}`"
+    if "enum" in part:
+        return ", ".join(f"`{json.dumps(value)}`" for value in part["enum"])
+    kinds = part.get("type", "")
+    return " or ".join(kinds) if isinstance(kinds, list) else str(kinds)

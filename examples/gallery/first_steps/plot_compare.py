@@ -1,0 +1,23 @@
+"""Which of two programs is better?
+================================
+
+A difference counts only if it is larger than chance. ``compare`` gives both: the difference, and how sure it is.
+"""
+
+from pathlib import Path
+
+import flatmetric as fm
+
+data = Path(fm.__file__).parent / "data"
+comparison = fm.compare(data / "demo_truth.csv", {name: data / f"demo_{name}.csv" for name in ("baseline", "dog")})
+pair = comparison.pairs[0]
+print(f"{pair.a} - {pair.b}: {pair.difference:.1f} nm, 95 % interval {pair.ci_all}, p {pair.p_adjusted:.3f}")
+
+# %%
+
+comparison.plot()
+
+# %%
+# The metrics need not agree: ``dog`` finds less, but next to all of what it finds is true.
+
+comparison.to_pandas()

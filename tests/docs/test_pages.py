@@ -1,0 +1,85 @@
+"""README and docs say what is true: snippets run, commands print what they are said to print, links lead somewhere."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.shown import highlights, read_table
+from benchmarks.tables import RESULTS
+from flatmetric.scoring.scored import SCHEMA
+from tests.docs.pages import PAGES, ROOT, WITH_COMMANDS, WITH_PYTHON, commands, name
+
+
+@pytest.mark.parametrize("page", WITH_PYTHON, ids=name)
+def test_snippets_run(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    failures, tests = doctest.testfile(str(page), module_relative=False)
+    assert tests > 0 and failures == 0
+
+
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=name)
+def test_commands_print_what_the_page_says(page: Path, tmp_path: Path) -> None:
+    (tmp_path / "src").symlink_to(ROOT / "src")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for command, expected in commands(page):
+        run = subprocess.run(
+            ["bash", "-c", command],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            check=False,
+            env=os.environ | {"PATH": path},
+        )
+        assert run.returncode == 0, run.stderr
+        wanted = ".*".join(re.escape(part.strip("\n")) for part in "\n".join(expected).split("..."))
+        assert not expected or re.fullmatch(wanted, run.stdout.strip("\n"), re.DOTALL), f"{command}\n{run.stdout}"
+
+
+@pytest.mark.parametrize(
+    "page", [*PAGES, *(ROOT / f"{name}.md" for name in ("CHANGELOG", "CONTRIBUTING", "SECURITY"))], ids=name
+)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if not target.startswith(("http", "#", "mailto:")) and "gallery/" not in target:
+            assert (page.parent / target.split("#")[0]).exists(), target
+
+
+def test_the_gallery_has_what_pages_show() -> None:
+    scripts = {script.stem for script in (ROOT / "examples" / "gallery").rglob("plot_*.py")}
+    assert len(scripts) >= 15
+    for page in PAGES:
+        named = re.findall(
+            r"gallery/\w+/(?:images/sphx_glr_)?(plot_[a-z_]+?)(?:_001\.png|\.rst)", page.read_text("utf-8")
+        )
+        assert set(named) <= scripts, page.name
+
+
+@pytest.mark.parametrize(
+    ("results", "page"),
+    [("table", "docs/benchmarks.md"), ("work", "docs/how-to/cluster.md"), ("training", "docs/how-to/train.md")],
+)
+def test_pages_show_the_table_of_the_last_benchmark(results: str, page: str) -> None:
+    table = (RESULTS / f"{results}.md").read_text(encoding="utf-8")
+    assert table.strip() in (ROOT / page).read_text(encoding="utf-8")
+
+
+def test_readme_shows_rows_of_the_last_benchmark() -> None:
+    assert highlights(read_table()) in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_readme_names_commands_that_exist() -> None:
+    for target in set(re.findall(r"\bmake (\w+)", (ROOT / "README.md").read_text(encoding="utf-8"))):
+        known = subprocess.run(["make", "--dry-run", target], capture_output=True, cwd=ROOT, check=False)
+        assert known.returncode == 0, target
+
+
+def test_the_schema_lies_where_it_says() -> None:
+    assert json.loads((ROOT / SCHEMA).read_text(encoding="utf-8"))["$id"] == SCHEMA
