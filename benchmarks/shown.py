@@ -82,8 +82,12 @@ def draw(table: list[dict[str, str]]) -> None:
         axes.set_yticks(range(len(names)), names)
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.set_xlabel("time of the peer / ours: right of 1 we are faster")
+        axes.xaxis.set_label_position("top")
+        axes.xaxis.tick_top()
+        axes.spines["top"].set_visible(True)
+        axes.spines["bottom"].set_visible(False)
         axes.grid(axis="y", color="0.93")
-        axes.legend(loc="lower right", frameon=True)
+        figure.legend(loc="outside upper center", ncols=3)
     CHART.parent.mkdir(exist_ok=True)
     save(figure, CHART)
 

@@ -65,7 +65,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"\.py",
     "ignore_pattern": r"__init__\.py",
     "subsection_order": [f"../examples/gallery/{name}" for name in ("first_steps", "understand", "diagnose", "beyond")],
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "extension.ReadingOrder",
     "nested_sections": False,
     "download_all_examples": False,
     "show_signature": False,
@@ -73,7 +73,8 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "remove_config_comments": True,
     "abort_on_example_error": True,
-    "image_scrapers": ("matplotlib",),
+    "image_scrapers": ("matplotlib", "extension.scrape_last_figure"),
+    "ignore_repr_types": r"matplotlib|flatmetric\.plots",
     "matplotlib_animations": False,
     "reset_modules": ("extension.house_style_for_examples",),
 }

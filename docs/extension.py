@@ -11,8 +11,10 @@ import click
 from docutils import nodes
 from docutils.parsers.rst import Directive
 from latex2mathml.converter import convert
+from matplotlib.figure import Figure
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+from sphinx_gallery.scrapers import figure_rst
 
 from flatmetric.cli.app import app as command_line
 from flatmetric.metrics.definitions import DEFINITIONS
@@ -49,16 +51,40 @@ def house_style_for_examples(gallery_conf: dict[str, Any], fname: str) -> None:
     matplotlib.rcParams.update(ours)
 
 
+def scrape_last_figure(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
+    """The picture of a figure that is the last value of a block, as a notebook would show it."""
+    figure = block_vars["example_globals"].get("___")
+    if not isinstance(figure, Figure):
+        return ""
+    path = next(block_vars["image_path_iterator"])
+    figure.savefig(path, dpi=100)
+    return figure_rst([path], gallery_conf["src_dir"])
+
+
+class ReadingOrder:
+    """The order in which the examples of a folder are best read; those that are not named come last."""
+
+    first = ("score", "one_frame", "compare", "own_points", "two_points", "meaning_of_lambda", "what_lambda_sees")
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def __call__(self, file: str) -> tuple[int, str]:
+        """The place of one example."""
+        name = file.removeprefix("plot_").removesuffix(".py")
+        return self.first.index(name) if name in self.first else len(self.first), name
+
+
 class CommandHelp(Directive):
     """A section for each command, with the help that it prints."""
 
     def run(self) -> list[nodes.Node]:
         """The sections, commands within commands included."""
-        with click.Context(command_line, info_name="flatmetric", max_content_width=100) as context:
-            return self.sections(command_line, context)
+        return self.sections(command_line, "flatmetric", None)
 
-    def sections(self, command: click.Command, context: click.Context) -> list[nodes.Node]:
+    def sections(self, command: click.Command, word: str, above: click.Context | None) -> list[nodes.Node]:
         """The section of one command, and those of the commands in it."""
+        context = command.make_context(word, [], above, resilient_parsing=True, terminal_width=96)
         name = context.command_path
         section = nodes.section(ids=[nodes.make_id(name)], names=[name])
         section += nodes.title(text=name)
@@ -68,8 +94,7 @@ class CommandHelp(Directive):
             for inner in command.list_commands(context):
                 part = command.get_command(context, inner)
                 assert part is not None
-                with click.Context(part, info_name=inner, parent=context, max_content_width=100) as below:
-                    made += self.sections(part, below)
+                made += self.sections(part, inner, context)
         return made
 
 
@@ -100,7 +125,7 @@ def json_keys(schema: Any, part: Any, prefix: str) -> Iterator[tuple[str, Any]]:
 def json_type(part: Any) -> str:
     """The type of a value, or the values that it may have."""
     if "const" in part:
-        return f"`{part['const']}`"
+        return "string"
     if "enum" in part:
         return ", ".join(f"`{json.dumps(value)}`" for value in part["enum"])
     kinds = part.get("type", "")

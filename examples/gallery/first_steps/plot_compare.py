@@ -9,9 +9,11 @@ from pathlib import Path
 import flatmetric as fm
 
 data = Path(fm.__file__).parent / "data"
-comparison = fm.compare(data / "demo_truth.csv", {name: data / f"demo_{name}.csv" for name in ("baseline", "dog")})
+results = {name: data / f"demo_{name}.csv" for name in ("baseline", "dog")}
+comparison = fm.compare(data / "demo_truth.csv", results)
 pair = comparison.pairs[0]
-print(f"{pair.a} - {pair.b}: {pair.difference:.1f} nm, 95 % interval {pair.ci_all}, p {pair.p_adjusted:.3f}")
+print(f"{pair.a} - {pair.b}: {pair.difference:.1f} nm, p {pair.p_adjusted:.3f}")
+print("95 % interval from {:.1f} to {:.1f} nm".format(*pair.ci_all))
 
 # %%
 

@@ -16,10 +16,10 @@ data = Path(fm.__file__).parent / "data"
 score = fm.score(data / "demo_truth.csv", data / "demo_dog.csv")
 
 # %%
-# The frame that costs most, for each of its molecules:
+# The frame that costs most:
 
 frames = score.per_frame()
-worst = int(frames.loc[(frames["flat_metric_nm"] / frames["n_truth"]).idxmax(), "frame"])
+worst = int(frames.loc[frames["flat_metric_nm"].idxmax(), "frame"])
 
 figure, axes = plt.subplots(figsize=(6, 5), layout="constrained")
 frame_map(axes, score, worst)
