@@ -13,7 +13,7 @@ PROGRAMS := $(BIN)/python -m pip install --quiet --disable-pip-version-check --n
 # Where all cores have a process of their own, the threads of its linear algebra would only be in their way.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo programs test test-torch prove browser plot bench bench-work bench-torch scaling races docs docs-serve lint types fuzz clean
+.PHONY: demo programs test test-torch prove browser plot bench bench-work bench-torch scaling races docs docs-serve wheel lint types fuzz clean
 
 demo: .venv/installed
 	@$(BIN)/flatmetric demo
@@ -81,6 +81,22 @@ docs: .venv/installed-docs
 
 docs-serve: docs
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/site 8000
+
+# A release: the source archive, a wheel built from that archive and repaired, both checked; then the wheel alone in an empty environment, without a
+# compiler. From Python 3.12 on the wheel is for all later versions too: make wheel PYTHON=python3.12.
+wheel:
+	rm -rf build/release build/empty dist
+	$(PYTHON) -m venv build/release
+	build/release/bin/python -m pip install --quiet --disable-pip-version-check $$($(PYTHON) -c \
+		'import tomllib; print(*(repr(one) for one in tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["release"]))')
+	build/release/bin/python -m build --outdir build/release/dist .
+	build/release/bin/python -m auditwheel repair --wheel-dir dist build/release/dist/*.whl
+	cp build/release/dist/*.tar.gz dist
+	build/release/bin/python -m twine check --strict dist/*
+	case $$(ls dist/*.whl) in *abi3*) build/release/bin/python -m abi3audit --strict dist/*.whl;; esac
+	$(PYTHON) -m venv build/empty
+	build/empty/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: dist/*.whl
+	cd build/empty && env -i HOME="$$PWD" PATH="$$PWD/bin" bin/python ../../tests/smoke.py
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

@@ -1,11 +1,12 @@
 #include "text/number_table.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <utility>
+
+#include "text/portable.hpp"
 
 namespace flatmetric {
 namespace {
@@ -37,7 +38,21 @@ constexpr int kLargestPower = 22;  // 10^22 is the last that a double holds exac
 constexpr double kPowers[kLargestPower + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                                1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-__extension__ using Wide = unsigned __int128;
+// A whole number of 128 bits, for powers of ten beyond 64.
+struct Wide {
+    std::uint64_t high;
+    std::uint64_t low;
+
+    constexpr bool operator<(const Wide& other) const {
+        return high < other.high || (high == other.high && low < other.low);
+    }
+    constexpr Wide operator+(const Wide& other) const {
+        return {high + other.high + (low + other.low < low ? 1U : 0U), low + other.low};
+    }
+    constexpr Wide operator-(const Wide& other) const {
+        return {high - other.high - (low < other.low ? 1U : 0U), low - other.low};
+    }
+};
 
 // 10^-k = bits * 2^-shift, where bits has its top bit set and is cut, not rounded: the true value lies in [bits, bits + 1).
 struct Reciprocal {
@@ -46,21 +61,25 @@ struct Reciprocal {
 };
 
 constexpr Reciprocal reciprocal(int k) {
-    Wide power = 1;
-    for (int i = 0; i < k; ++i) power *= 10;
-    Wide rest = 1;
+    Wide power{0, 1};
+    for (int i = 0; i < k; ++i) {
+        const Wide twice = power + power;
+        const Wide eightfold = twice + twice + twice + twice;
+        power = eightfold + twice;
+    }
+    Wide rest{0, 1};
     int shift = 0;
     while (rest < power) {  // the first quotient bit is set
-        rest <<= 1;
+        rest = rest + rest;
         ++shift;
     }
     std::uint64_t bits = 0;
     for (int bit = 63; bit >= 0; --bit) {
-        if (rest >= power) {
+        if (!(rest < power)) {
             bits |= std::uint64_t{1} << bit;
-            rest -= power;
+            rest = rest - power;
         }
-        rest <<= 1;
+        rest = rest + rest;
     }
     return {bits, shift + 63};
 }
@@ -76,10 +95,9 @@ constexpr Reciprocals kReciprocals;
 // digits / 10^k, correctly rounded, by a product that is known to within two units of its 64 bits. False where that does
 // not decide the rounding, about once in 250 numbers.
 bool divided(std::uint64_t digits, int k, double& value) {
-    const int lift = __builtin_clzll(digits);
+    const int lift = leading_zeros(digits);
     const Reciprocal& inverse = kReciprocals.of[k];
-    const Wide product = static_cast<Wide>(digits << lift) * inverse.bits;
-    std::uint64_t high = static_cast<std::uint64_t>(product >> 64);
+    std::uint64_t high = high_product(digits << lift, inverse.bits);
     int exponent = 64 - lift - inverse.shift;
     int uncertain = 2;  // the cut of the reciprocal, and that of the lower half
     if (!(high >> 63)) {
@@ -146,7 +164,7 @@ FaultKind any_number(std::string_view cell, double& value) {
     const char* const end = begin + cell.size();
     if (usual_number(begin, value) == end) return FaultKind::none;
     if (*begin == '+' && cell.size() > 1 && cell[1] != '-') ++begin;
-    const auto [stopped, error] = std::from_chars(begin, end, value);
+    const auto [stopped, error] = double_from_chars(begin, end, value);
     if (stopped != end || error == std::errc::invalid_argument) return FaultKind::text;
     if (error == std::errc::result_out_of_range) {
         value = std::strtod(std::string(begin, end).c_str(), nullptr);  // tiny numbers round to zero, large ones do not fit

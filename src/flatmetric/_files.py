@@ -159,7 +159,7 @@ def whole_file(path: Path) -> Iterator[Path]:
         # Made by the system with the rights that the user's mask leaves; no other thread's files are touched.
         os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
         yield unfinished
-        with unfinished.open("rb") as file:
+        with unfinished.open("r+b") as file:  # Windows lets only a writer ask for it
             os.fsync(file.fileno())
         unfinished.replace(path)
     except OSError as error:
@@ -240,7 +240,9 @@ def write_text(text: str, path: Path) -> None:
     'done'
     """
     with whole_file(path) as unfinished:
-        unfinished.write_text(text, encoding="utf-8", errors="backslashreplace")  # file names may hold any bytes
+        unfinished.write_text(
+            text, encoding="utf-8", errors="backslashreplace", newline="\n"
+        )  # file names may hold any bytes
 
 
 def read_json(path: Path) -> dict[str, Any]:

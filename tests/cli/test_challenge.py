@@ -339,3 +339,11 @@ def test_a_lease_that_is_not_renewed_expires(tmp_path: Path, monkeypatch: pytest
     lease = runner_module._Lease(tmp_path / "lease")
     assert lease.holds()
     wait_until(lambda: not lease.holds(), "the lease has expired")
+
+
+def test_the_lease_of_a_killed_run_is_removed(tmp_path: Path) -> None:
+    left = tmp_path / ".lease-killed"
+    left.touch()
+    with runner_module._lease(tmp_path) as lease:
+        assert lease.exists() and not left.exists()
+    assert not list(tmp_path.iterdir())

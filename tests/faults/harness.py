@@ -102,7 +102,11 @@ def disturb(name: str, times: int, shim: Path, place: Path) -> Counter[str]:
                 assert own == expected[file], f"{case}: {file} is half-written"
         again = run(folder, COMMANDS[name])
         assert again.returncode == 0, (case, again.stderr)
-        assert contents(folder) == expected, case
+        end = contents(folder)
+        assert end == expected, (
+            case,
+            {file for file in end.keys() | expected.keys() if end.get(file) != expected.get(file)},
+        )
         shutil.rmtree(folder)
         tried[kind] += 1
     return tried

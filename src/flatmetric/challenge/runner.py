@@ -139,17 +139,24 @@ def absent_packages() -> list[str]:
 @contextlib.contextmanager
 def only_one_at_a_time(folder: Path) -> Iterator[None]:
     """Allow one run at a time in a folder; a crashed run does not block it."""
-    try:
-        import fcntl
-    except ImportError:  # no such locks on this system
-        yield
-        return
     with (folder / ".lock").open("w") as file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(file.fileno())
         except OSError as error:
             raise InputError(f"{folder}: another run is at work there; wait for it, or give another folder") from error
         yield
+
+
+def _lock(file: int) -> None:
+    """Lock a file until it is closed; OSError if another process has it."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def check_names(names: Iterable[str]) -> None:
@@ -207,7 +214,12 @@ def run_programs(
 
 @contextlib.contextmanager
 def _lease(folder: Path) -> Iterator[Path]:
-    """A file that is touched every few seconds while the block runs; programs end without it, wherever they are."""
+    """A file that is touched every few seconds while the block runs; programs end without it, wherever they are.
+
+    Only one run is at work in a folder, so what is there before is of a run that was killed.
+    """
+    for left in folder.glob(".lease-*"):
+        left.unlink(missing_ok=True)
     handle, name = tempfile.mkstemp(prefix=".lease-", dir=folder.absolute())
     os.close(handle)
     lease, over = Path(name), threading.Event()
@@ -356,11 +368,12 @@ def _limit_memory(process: int) -> None:
     """Give a program the memory limit of the Dask worker that runs it, if any: else it would take what others need."""
     if "distributed.worker" not in sys.modules:
         return
-    import resource
-
     from distributed import get_worker
 
-    with contextlib.suppress(ValueError, OSError, AttributeError):  # no worker, or the program has already ended
+    # No such limits on this system, no worker, or the program has already ended.
+    with contextlib.suppress(ImportError, ValueError, OSError, AttributeError):
+        import resource
+
         limit = get_worker().memory_manager.memory_limit
         if limit:
             resource.prlimit(process, resource.RLIMIT_DATA, (limit, limit))
@@ -403,8 +416,11 @@ def _files_of(command: Sequence[str]) -> dict[str, list[int]]:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End a process and whatever it started."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+    if sys.platform == "win32":
+        subprocess.run(["taskkill", "/F", "/T", "/PID", str(process.pid)], capture_output=True, check=False)
+    else:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 

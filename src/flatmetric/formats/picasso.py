@@ -160,7 +160,7 @@ def _write(table: Localizations, paths: list[Path]) -> None:
         file.create_dataset("locs", data=locs)
         file.create_dataset("metadata", data=json.dumps([_metadata(table)]))
     paths[0].write_bytes(content.getbuffer())
-    paths[1].write_text(str(yaml.safe_dump(_metadata(table))), encoding="utf-8")
+    paths[1].write_text(str(yaml.safe_dump(_metadata(table))), encoding="utf-8", newline="\n")
 
 
 def _metadata(table: Localizations) -> dict[str, Any]:
