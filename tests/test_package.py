@@ -6,12 +6,9 @@ import ast
 import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
-
-import flatmetric as fm
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "flatmetric"
@@ -94,11 +91,6 @@ def test_only_the_command_line_prints_and_speaks_of_flags() -> None:
         assert not flags, f"{path.name} names flags: {flags}"
         calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
         assert not any(isinstance(call, ast.Name) and call.id == "print" for call in calls), path.name
-
-
-def test_the_version_is_that_of_the_project() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["version"] == fm.__version__
 
 
 def test_import_brings_no_heavy_library() -> None:
