@@ -31,7 +31,7 @@ test-torch: .venv/installed-torch
 
 # The long proofs: tiny problems by the thousand, every sample file damaged in two thousand ways, and how often the verdicts hold, whose tables go into
 # docs/understand/certainty.md, what `check` finds, which goes into docs/how-to/check.md (its real data: FLATMETRIC_DATA), and what the built-in localizer reaches, which
-# goes into docs/how-to/challenge.md. The movies of 1000 frames and more take longer than all others: make prove SHORT=1 leaves them, the check and the localizer as they are.
+# goes into docs/how-to/challenge.md. make prove SHORT=1 does a part of it and leaves the pages as they are.
 prove: .venv/installed-dev
 	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto -m prove tests
 	$(ONE_THREAD) $(BIN)/python -m proofs $(if $(SHORT),--short)
@@ -75,7 +75,7 @@ bench-torch: .venv/installed-torch
 
 # The documentation site, in build/site: warnings are errors, all scripts of the gallery run, all links within it are followed.
 docs: .venv/installed-docs
-	$(BIN)/python -m sphinx --builder html --fail-on-warning --quiet docs build/site
+	$(BIN)/python -m sphinx --builder html --fresh-env --write-all --fail-on-warning --quiet docs build/site
 	$(BIN)/python docs/check_site.py build/site
 	@echo 'The site is in build/site; make docs-serve shows it.'
 
@@ -145,9 +145,10 @@ build/fuzz: core/fuzz/fuzz.cpp $(BUILD_INPUTS)
 	$(PROGRAMS)
 	@touch $@ .venv/installed .venv/installed-programs
 
-.venv/installed-docs: .venv/made $(BUILD_INPUTS)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
-	@touch $@ .venv/installed
+.venv/installed-docs: .venv/installed
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"], sep="\n")' > .venv/docs.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement .venv/docs.txt
+	@touch $@
 
 .venv/installed-torch: .venv/installed-dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'torch==2.13.0'

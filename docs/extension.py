@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 
@@ -107,19 +106,15 @@ class JsonKeys(SphinxDirective):
         """One table."""
         schema = json.loads((files("flatmetric") / "data" / self.arguments[0]).read_text(encoding="utf-8"))
         lines = ["| key | type | meaning |", "|---|---|---|"]
-        for key, part in json_keys(schema, schema, ""):
-            meaning = DEFINITIONS[key].meaning if key in DEFINITIONS else part.get("description", "")
+        for key, part in schema["properties"].items():
+            inner = part.get("properties", part.get("items", {}).get("properties", {}))
+            metrics = [name for name in inner if f"{key}.{name}" in DEFINITIONS]
+            others = ", ".join(f"`{name}`" for name in inner if name not in metrics)
+            meaning = f"{part['description']} Keys: {others}." if others else part["description"]
             lines.append(f"| `{key}` | {json_type(part)} | {meaning} |")
+            for name in metrics:
+                lines.append(f"| `{key}.{name}` | {json_type(inner[name])} | {DEFINITIONS[f'{key}.{name}'].meaning} |")
         return self.parse_text_to_nodes("\n".join(lines))
-
-
-def json_keys(schema: Any, part: Any, prefix: str) -> Iterator[tuple[str, Any]]:
-    """Every key of an object with what the schema says of it, keys of objects within included."""
-    for name, inner in part.get("properties", {}).items():
-        found = schema["$defs"][inner["$ref"].rsplit("/", 1)[1]] if "$ref" in inner else inner
-        yield f"{prefix}{name}", found
-        yield from json_keys(schema, found, f"{prefix}{name}.")
-        yield from json_keys(schema, found.get("items", {}), f"{prefix}{name}[].")
 
 
 def json_type(part: Any) -> str:

@@ -23,6 +23,7 @@ RESULTS = Path(__file__).parent / "results.json"
 PAGE = ROOT / "docs" / "understand" / "certainty.md"
 BEGINS, ENDS = "<!-- the tables of the last `make prove` -->", "<!-- end of the tables -->"
 _TRIALS = 220  # the standard error of a share of 95 % is 1.5 points
+_SHORT_TRIALS = 70  # 2.6 points
 _DRAWS = 2000  # of replicates
 _NO_BAR = 1e9
 _MARGIN = 3  # standard errors that chance may take a share beyond its bar
@@ -49,60 +50,54 @@ class Row:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m proofs", description=__doc__)
-    parser.add_argument("--short", action="store_true", help="leave out the movies of 1000 frames and more")
+    parser.add_argument("--short", action="store_true", help="a third of the trials, no movies of 1000 frames and more")
     options = parser.parse_args()
-    before = _stored()
     rows: list[Row] = []
     with ProcessPoolExecutor(thread_count(None)) as pool:
 
         def each(function: Callable[[Any], Any], work: Iterable[Any]) -> list[Any]:
             return list(pool.map(function, work, chunksize=4))
 
-        for found in _proofs(each, marathon=not options.short):
+        for found in _proofs(each, short=options.short):
             print(f"{found.table}: {found.what}: {_shown(found)}", flush=True)
             rows.append(found)
-    if options.short:
-        done = {(row.table, row.what) for row in rows}
-        rows += [row for row in before if (row.table, row.what) not in done]
-    write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n", RESULTS)
-    text = PAGE.read_text(encoding="utf-8")
-    begin, end = text.index(BEGINS) + len(BEGINS), text.index(ENDS)
-    write_text(f"{text[:begin]}\n{tables(rows)}\n{text[end:]}", PAGE)
+    if not options.short:
+        write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n", RESULTS)
+        text = PAGE.read_text(encoding="utf-8")
+        begin, end = text.index(BEGINS) + len(BEGINS), text.index(ENDS)
+        write_text(f"{text[:begin]}\n{tables(rows)}\n{text[end:]}", PAGE)
     failed = [f"{row.what}: {', '.join(row.missed)}" for row in rows if row.missed]
     for line in failed:
         print(f"MISSED {line}")
     sys.exit(1 if failed else 0)
 
 
-def _stored() -> list[Row]:
-    return [Row(**row) for row in json.loads(RESULTS.read_text(encoding="utf-8"))] if RESULTS.exists() else []
-
-
-def _proofs(each: Callable[[Any, Any], list[Any]], *, marathon: bool) -> Iterable[Row]:
+def _proofs(each: Callable[[Any, Any], list[Any]], *, short: bool) -> Iterable[Row]:
+    count = _SHORT_TRIALS if short else _TRIALS
     names = ("Flat Metric", "Jaccard", "RMSE", "efficiency", "difference")
-    for name, scenario in (movies.SCENARIOS | (movies.MARATHON if marathon else {})).items():
-        trials = each(movies.trial, [(name, seed) for seed in range(_TRIALS)])
+    for name, scenario in (movies.SCENARIOS | ({} if short else movies.MARATHON)).items():
+        trials = each(movies.trial, [(name, seed) for seed in range(count)])
         values, spans = np.array([t.values for t in trials]), np.array([t.spans for t in trials])
         blocks = int(np.median([t.blocks for t in trials]))
         note = f"{blocks} block{'' if blocks == 1 else 's'}, by {trials[0].unit}"
         shares = dict(zip(names, _covered(values, spans), strict=True))
         yield Row("Coverage", scenario.title, len(trials), shares, scenario.low, scenario.high, note)
-    trials = each(worlds.long_trial, range(_TRIALS))
+    trials = each(worlds.long_trial, range(count))
     values, spans = np.array([value for value, _ in trials]), np.array([span for _, span in trials])
     shares = dict(zip(names, _covered(values, spans), strict=True))
     yield Row("Coverage", "molecules without images, 10000 frames", len(trials), shares, 0.93, 0.97, "by blocks")
-    values = np.array(each(movies.structure_trial, range(10_000, 10_480)))
-    for count in (8, 16):
-        shares = {"Flat Metric": worlds.replicate_coverage(values, count, _DRAWS)}
+    values = np.array(each(movies.structure_trial, range(10_000, 10_000 + (160 if short else 480))))
+    for replicates in (8, 16):
+        shares = {"Flat Metric": worlds.replicate_coverage(values, replicates, _DRAWS)}
         note = f"high density, 60 frames each; drawn from {len(values)} structures"
-        yield Row("New structures", f"{count} replicates", _DRAWS, shares, 0.92, 1.0, note)
+        yield Row("New structures", f"{replicates} replicates", _DRAWS, shares, 0.92, 1.0, note)
     for what, work in worlds.FAMILIES.items():
-        wrong = each(worlds.any_equal_told, [(what, seed) for seed in range(work.trials)])
+        wrong = each(worlds.any_equal_told, [(what, seed) for seed in range(min(work.trials, count))])
         yield Row("Equal programs told apart", what, len(wrong), {"error": float(np.mean(wrong))}, 0.0, 0.05)
-    held = each(worlds.ranks_hold, range(400))
+    held = each(worlds.ranks_hold, range(count if short else 400))
     shares = {"all true ranks in their sets": float(np.mean(held))}
     yield Row("Ranks", "10 programs, neighbours one standard error apart", len(held), shares, 0.94, 1.0)
-    for frames in (200, 500, 2000):
+    for frames in () if short else (200, 500, 2000):
         told = each(worlds.told_apart, [(frames, step, seed) for step in range(worlds.STEPS) for seed in range(40)])
         smallest = worlds.half_told(frames, told)
         yield Row("Power", f"{frames} frames", len(told), {"nm": smallest}, 0.0, _NO_BAR)

@@ -21,6 +21,7 @@ from flatmetric.errors import InputError
 # Limits on unpacked size. Tables of numbers compress to a third, constant columns to a twentieth.
 _ALWAYS_ALLOWED = 16 << 20
 LARGEST_RATIO = 100
+MOST_MEMBERS = 10_000  # of an archive, unless said otherwise
 _LARGEST_TOML = 1 << 20
 _HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 """Tells the machines apart that write into one folder."""

@@ -127,6 +127,17 @@ def test_files_beyond_the_limits_are_refused(name: str, tmp_path: Path) -> None:
         fm.read(tmp_path / name, max_rows=-1)
 
 
+def test_archives_of_many_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.csv", "frame,x [nm],y [nm]\n1,2,3\n")
+        for number in range(4):
+            archive.writestr(f"__MACOSX/{number}", "")
+    assert len(fm.read(path, max_members=5)) == 1
+    with pytest.raises(fm.InputError, match=r"a\.zip: the zip archive holds 5 files, more than max_members=4"):
+        fm.read(path, max_members=4)
+
+
 def test_a_submission_beyond_the_limits_is_a_row(tmp_path: Path) -> None:
     (tmp_path / "d" / "results").mkdir(parents=True)
     rows = "".join(f"{k},{9.5 * k},{7.5 * k}\n" for k in range(1, 30))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import io
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import pytest
@@ -32,3 +35,27 @@ def test_a_figure_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None
         save(new_figure(1, 1), tmp_path / "none" / "a.png")
     with pytest.raises(InputError, match="is no kind of figure"):
         save(new_figure(1, 1), tmp_path / "a.docx")
+
+
+@pytest.mark.parametrize("suffix", [".png", ".pdf", ".svg"])
+def test_a_write_error_within_a_figure_is_one_sentence(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = open
+
+    class Full(io.FileIO):
+        def write(self, _: object) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    def full(file: str, mode: str = "r", *rest: Any, **more: Any) -> Any:
+        return (
+            Full(file, "w")
+            if "w" in mode and str(file).startswith(str(tmp_path))
+            else opened(file, mode, *rest, **more)
+        )
+
+    monkeypatch.setattr("builtins.open", full)
+    monkeypatch.setattr("io.open", full)
+    with pytest.raises(InputError, match="can't be written, No space left on device"):
+        save(new_figure(1, 1), tmp_path / f"a{suffix}")
+    assert not list(tmp_path.iterdir())

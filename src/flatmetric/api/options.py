@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, TypeVar, get_args, get_type_hints
 
+from flatmetric._files import MOST_MEMBERS
 from flatmetric.errors import InputError
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ _READING: dict[str, Option] = {
     "skip_bad_rows": Option("Drop and count rows that can't be read, instead of stopping at the first.", False),
     "max_rows": Option(f"Refuse {_FILE} if it has more rows; default any number.", metavar="N"),
     "max_bytes": Option(f"Refuse {_FILE} if it holds more bytes, unpacked; default any number.", metavar="N"),
+    "max_members": Option(f"Refuse {_FILE} if it is an archive of more files.", MOST_MEMBERS, metavar="N"),
 }
 
 
@@ -187,6 +189,7 @@ class ReadFile(TypedDict, total=False):
     skip_bad_rows: Annotated[bool, _reading("skip_bad_rows", "FILE")]
     max_rows: Annotated[int | None, _reading("max_rows", "FILE")]
     max_bytes: Annotated[int | None, _reading("max_bytes", "FILE")]
+    max_members: Annotated[int, _reading("max_members", "FILE")]
 
 
 class ReadBoth(TypedDict, total=False):
@@ -203,6 +206,7 @@ class ReadBoth(TypedDict, total=False):
     skip_bad_rows: Annotated[bool, _reading("skip_bad_rows")]
     max_rows: Annotated[int | None, _reading("max_rows")]
     max_bytes: Annotated[int | None, _reading("max_bytes")]
+    max_members: Annotated[int, _reading("max_members")]
     truth_format: Annotated[str | None, _reading("format", "TRUTH")]
     truth_unit: Annotated[str | None, _reading("unit", "TRUTH")]
     truth_frame_base: Annotated[int | None, _reading("frame_base", "TRUTH")]

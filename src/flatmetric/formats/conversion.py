@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from flatmetric._arrays import LARGEST_WHOLE, chunks, whole_numbers
 from flatmetric._core import LARGEST, all_within
+from flatmetric._files import MOST_MEMBERS
 from flatmetric.errors import InputError
 from flatmetric.localizations import COLUMNS, MAY_HAVE_GAPS, Localizations, Provenance
 
@@ -39,6 +40,7 @@ class ReadOptions:
     skip_bad_rows: bool = False
     max_rows: int | None = None
     max_bytes: int | None = None
+    max_members: int = MOST_MEMBERS
 
 
 def checked_options(
@@ -53,6 +55,7 @@ def checked_options(
     skip_bad_rows: bool = False,
     max_rows: int | None = None,
     max_bytes: int | None = None,
+    max_members: int = MOST_MEMBERS,
 ) -> ReadOptions:
     """The options of `read`, or one sentence on what is wrong with them."""
     if unit is not None and unit not in get_args(Unit):
@@ -65,7 +68,7 @@ def checked_options(
         or abs(frame_base) >= LARGEST_WHOLE
     ):
         raise InputError(f"frame_base is {frame_base!r}; give the number of the first frame, 0 or 1")
-    for name, limit in (("max_rows", max_rows), ("max_bytes", max_bytes)):
+    for name, limit in (("max_rows", max_rows), ("max_bytes", max_bytes), ("max_members", max_members)):
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
             raise InputError(f"{name} is {limit!r:.40}; give a whole number from 0")
     if columns is not None and not isinstance(columns, Mapping):
@@ -85,6 +88,7 @@ def checked_options(
         skip_bad_rows=skip_bad_rows,
         max_rows=max_rows,
         max_bytes=max_bytes,
+        max_members=max_members,
     )
 
 
@@ -212,7 +216,14 @@ def converted(table: Localizations, options: ReadOptions, name: str) -> Localiza
     >>> converted(Localizations(frame=[0], x=[1.0], y=[2.0]), ReadOptions(frame_base=0), "pred").frame
     array([1])
     """
-    if dataclasses.replace(options, columns=None, skip_bad_rows=False, max_rows=None, max_bytes=None) == ReadOptions():
+    of_files = ReadOptions(
+        columns=options.columns,
+        skip_bad_rows=options.skip_bad_rows,
+        max_rows=options.max_rows,
+        max_bytes=options.max_bytes,
+        max_members=options.max_members,
+    )
+    if options == of_files:
         return table
     if options.format is not None:
         raise InputError(f"format is {options.format!r}, but {name} is a table, not a file; leave it out")

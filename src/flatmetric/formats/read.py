@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from flatmetric._files import MOST_MEMBERS
 from flatmetric._validation import thread_count
 from flatmetric.errors import InputError, ReadWarning
 from flatmetric.formats import hdf5, parquet, plain
@@ -41,6 +42,7 @@ def read(
     skip_bad_rows: bool = False,
     max_rows: int | None = None,
     max_bytes: int | None = None,
+    max_members: int = MOST_MEMBERS,
     threads: int | None = None,
 ) -> Localizations:
     r"""Read a localization file of any known format, recognised by its content, in nm and with frames from 1.
@@ -69,8 +71,9 @@ def read(
         Where columns of a text table stand, by number from 1 or by header: `{"frame": 2, "x": "X (nm)"}`.
     skip_bad_rows
         Drop and count rows that can't be read instead of stopping at the first.
-    max_rows, max_bytes
-        Refuse a file with more rows, or with more bytes once it is unpacked; for files from strangers.
+    max_rows, max_bytes, max_members
+        Refuse a file with more rows, with more bytes once it is unpacked, or an archive of more files; for files from
+        strangers.
     threads
         All cores by default; the table is the same for any number.
 
@@ -85,7 +88,18 @@ def read(
     (array([120.5, 118. ]), 'challenge-standard')
     """
     options = checked_options(
-        format, unit, pixel_size, frame_base, origin, shift, swap_xy, columns, skip_bad_rows, max_rows, max_bytes
+        format=format,
+        unit=unit,
+        pixel_size=pixel_size,
+        frame_base=frame_base,
+        origin=origin,
+        shift=shift,
+        swap_xy=swap_xy,
+        columns=columns,
+        skip_bad_rows=skip_bad_rows,
+        max_rows=max_rows,
+        max_bytes=max_bytes,
+        max_members=max_members,
     )
     if not isinstance(path, (str, os.PathLike)):
         raise InputError(f"path is a {type(path).__name__}; give a file, or use Localizations.from_table for tables")
@@ -105,7 +119,7 @@ def read_file(
     """`read` with checked options, leaving warnings in the provenance; `on_bytes(done, all)` reports progress. The
     columns of a text or Parquet table lie in files of `folder`, if one is given.
     """
-    source = Source(path, on_bytes, thread_count(threads), folder, options.max_bytes)
+    source = Source(path, on_bytes, thread_count(threads), folder, options.max_bytes, options.max_members)
     candidate = Candidate(source, TextHead(source))
     chosen, reason = _choose(candidate, options)
     # Overflows and NaN are checked for explicitly. Binary files are hashed in parallel, text as it is read.

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from flatmetric._arrays import Storage
-from flatmetric._files import LARGEST_RATIO, check_readable, largest_content
+from flatmetric._files import LARGEST_RATIO, MOST_MEMBERS, check_readable, largest_content
 from flatmetric.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 HEAD_BYTES = 1 << 18
 _PIECE = 2 << 20
-_MOST_MEMBERS = 10_000  # of an archive
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
@@ -38,11 +37,13 @@ class Source:
         threads: int = 1,
         folder: Path | None = None,
         max_bytes: int | None = None,
+        max_members: int = MOST_MEMBERS,
     ) -> None:
         """`on_bytes(done, all)` is called as the file is read; up to `threads` threads parse its content, whose columns
-        lie in memory, or in files of `folder`. More than `max_bytes` of it are refused.
+        lie in memory, or in files of `folder`. More than `max_bytes` of it, and archives of more than
+        `max_members` files, are refused.
         """
-        self._max_bytes = max_bytes
+        self._max_bytes, self._max_members = max_bytes, max_members
         self.threads, self.on_disk, self.storage = threads, folder is not None, Storage(folder)
         self.path, self.member = _zip_member(path)
         self.name = str(path)
@@ -174,8 +175,10 @@ class Source:
         """The one data file of a zip archive; None where the archive itself is the format."""
         with self._raw() as file, self._zip(file) as archive:
             entries = {entry.filename: entry for entry in archive.infolist() if not entry.filename.endswith("/")}
-        if len(entries) > _MOST_MEMBERS:
-            raise InputError(f"{self.name}: the zip archive holds {len(entries)} files; give one with a single table")
+        if len(entries) > self._max_members:
+            raise InputError(
+                f"{self.name}: the zip archive holds {len(entries)} files, more than max_members={self._max_members}"
+            )
         if "manifest.json" in entries:
             return None
         if "[Content_Types].xml" in entries:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -118,5 +119,8 @@ def save(figure: Figure, path: Path) -> None:
     undated: dict[str, dict[str, None]] = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
     if path.suffix not in undated:
         raise InputError(f"{path}: is no kind of figure; give a name that ends in {', '.join(undated)}")
-    with house_style(), whole_file(path) as unfinished:
-        figure.savefig(unfinished, format=path.suffix[1:], dpi=_DPI, metadata=undated[path.suffix])
+    drawn = io.BytesIO()  # in memory first: a full disk leaves matplotlib's PDF writer in a state that it can't close
+    with house_style():
+        figure.savefig(drawn, format=path.suffix[1:], dpi=_DPI, metadata=undated[path.suffix])
+    with whole_file(path) as unfinished:
+        unfinished.write_bytes(drawn.getvalue())
