@@ -130,6 +130,25 @@ def pair_sentence(pair: Pair) -> str:
     return f"{better} is better than {worse} by {by}, {p}"
 
 
+def doubts(comparison: Comparison) -> list[str]:
+    """Which files must be fixed before a comparison means anything, a sentence each.
+
+    Examples
+    --------
+    >>> import flatmetric as fm
+    >>> truth = {"frame": [1, 2], "x": [0.0, 9.0], "y": [0.0, 9.0]}
+    >>> doubts(fm.compare(truth, {"a": truth, "b": truth}))
+    []
+    """
+    found = []
+    for name, score in zip(comparison.names, comparison.scores, strict=True):
+        kinds = ", ".join(finding.kind.replace("_", " ") for finding in score.findings if finding.is_fault)
+        if kinds:
+            about = "so what is said of it here is not about the program"
+            found.append(f"Fix {name} first: its file is probably wrong ({kinds}), {about}.")
+    return found
+
+
 def _short(length: float, sign: str = "") -> str:
     """A length in nm with two digits, and never an exponent."""
     return f"{length:{sign}.0f}" if abs(length) >= 10 else f"{length:{sign}.2g}"
@@ -145,6 +164,7 @@ def intervals_title(intervals: Intervals) -> str:
     '95 % intervals for this structure, from 25 independent blocks of 120 frames'
     """
     count = intervals.blocks
-    blocks = f"from {count} independent block{'' if count == 1 else 's'} of {intervals.block} frames"
+    frames = f"{intervals.block} frame{'' if intervals.block == 1 else 's'}"
+    blocks = f"from {count} independent block{'' if count == 1 else 's'} of {frames}"
     units = "by molecules" if intervals.unit == "molecules" else blocks
     return f"{intervals.level:g} % intervals for this structure, {units}"

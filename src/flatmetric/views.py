@@ -21,7 +21,7 @@ from flatmetric.metrics.table import METRICS
 from flatmetric.plots import style
 from flatmetric.quality.findings import Finding, Findings
 from flatmetric.scoring.score import Score
-from flatmetric.sentences import budget_sentence, intervals_title, pair_sentence
+from flatmetric.sentences import budget_sentence, doubts, intervals_title, pair_sentence
 from flatmetric.statistics.comparison import Comparison
 
 if TYPE_CHECKING:
@@ -214,6 +214,7 @@ class _ComparisonLook(Look):
         header = ["program", "Flat Metric [nm]", *(METRICS[key].heading for key in _MAIN)]
         return _block(
             *(_warned(score.findings, name) for name, score in named),
+            *(_line(text) for text in doubts(result)),
             *(_line(pair_sentence(pair)) for pair in result.pairs[:_MOST_PAIRS]),
             _table(header, rows),
             _line(intervals_title(result.intervals[0]), "opacity:0.7"),

@@ -70,3 +70,15 @@ def test_wrong_input(words: tuple[str, ...], sentence: str, files: list[Path], m
     monkeypatch.chdir(files[0].parent)
     out = run("compare", *words)
     assert out.returncode == 2 and sentence in out.stderr and "Traceback" not in out.stderr
+
+
+def test_no_verdict_stands_alone_on_a_file_that_is_wrong(files: list[Path], tmp_path: Path) -> None:
+    table = pd.read_csv(files[2])
+    table[["x", "y"]] /= 100
+    table.to_csv(tmp_path / "pixels.csv", index=False)
+    page = tmp_path / "page.html"
+    printed = run("compare", files[0], files[2], tmp_path / "pixels.csv", "--report", page).stdout
+    doubt = "Fix pixels first: its file is probably wrong (unit), so what is said of it here is not about the program."
+    assert printed.index(doubt) < printed.index("good is better than pixels")
+    assert doubt in page.read_text(encoding="utf-8")
+    assert "Fix " not in run("compare", *files).stdout

@@ -1,7 +1,7 @@
 """Depth that counts less
 ======================
 
-Axial errors are larger than lateral ones for every microscope. ``axis_scale`` says how much they should count.
+In most 3D methods axial errors are larger than lateral ones. ``axis_scale`` says how much they should count.
 """
 
 import matplotlib.pyplot as plt

@@ -2,7 +2,7 @@
 ===================
 
 The plan is also the gradient: a moved point wants to go straight to its partner. Detections that follow it end up on
-the molecules; those that are too far from any stay where they are.
+the molecules; one that is further than 2 lam from any would stay where it is.
 """
 
 import matplotlib.pyplot as plt

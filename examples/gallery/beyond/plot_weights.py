@@ -2,7 +2,7 @@
 ======================
 
 Masses of your own: here photons, so that losing a bright molecule costs more than losing a dim one. Equal photons on
-both sides cost nothing but the way.
+both sides cost only the distance.
 """
 
 import matplotlib.pyplot as plt

@@ -21,7 +21,7 @@ for finding in findings:
 findings.plot()
 
 # %%
-# Fixed, without asking the program again:
+# Fixed, without running the program again:
 
 fixed = findings.apply()
 before, after = (fm.score(truth, table, check=False).flat_metric.value for table in (shifted, fixed))

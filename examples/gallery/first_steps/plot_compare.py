@@ -20,6 +20,10 @@ print("95 % interval from {:.1f} to {:.1f} nm".format(*pair.ci_all))
 comparison.plot()
 
 # %%
-# The metrics need not agree: ``dog`` finds less, but next to all of what it finds is true.
+# The metrics need not agree: more of what ``dog`` finds is true, but it finds less, and less precisely.
 
-comparison.to_pandas()
+for name, score in zip(comparison.names, comparison.scores, strict=True):
+    challenge = score.challenge
+    print(
+        f"{name:10} precision {challenge.precision:.3f}, recall {challenge.recall:.3f}, RMSE {challenge.rmse_xy:.1f} nm"
+    )

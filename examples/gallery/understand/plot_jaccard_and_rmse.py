@@ -2,7 +2,7 @@
 =============================================
 
 A result that misses more and more, and one that is displaced more and more. Jaccard sees only the first, RMSE only the
-second; efficiency adds the two up with a weight, the Flat Metric adds up costs in nanometres.
+second; efficiency is a root of their squares, with a weight; the Flat Metric adds up costs in nanometres.
 """
 
 import matplotlib.pyplot as plt

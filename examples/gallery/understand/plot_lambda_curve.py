@@ -1,8 +1,8 @@
 """The Flat Metric for every lambda at once
 ========================================
 
-One sweep gives the exact curve. It is concave, and its slope is the mass that is not moved: where it becomes straight,
-a larger lambda changes only the price of what is missed and false.
+One sweep gives the exact curve. It is concave, and its slope is the mass that is not moved: beyond its last
+breakpoint a larger lambda changes only the price of what is missed and false.
 """
 
 from pathlib import Path

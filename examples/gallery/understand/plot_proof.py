@@ -16,7 +16,7 @@ lam = 100.0
 result = fm.flat_metric(truth, pred, lam=lam)
 
 # %%
-# Between its known values f may be any function of slope 1; the largest is drawn.
+# Between its known values f may be any function of slope at most 1 within these limits; the largest is drawn.
 
 places = np.concatenate([truth, pred])
 known = np.concatenate([result.truth_potential, result.pred_potential])

@@ -12,7 +12,14 @@ from flatmetric.api.options import Checked, Images, ReadBoth, Scoring, Sure, opt
 from flatmetric.cli.options import NAMES
 from flatmetric.metrics.table import METRICS
 from flatmetric.quality.findings import BY_HAND
-from flatmetric.sentences import budget_sentence, compared_sentence, disagreements, intervals_title, pair_sentence
+from flatmetric.sentences import (
+    budget_sentence,
+    compared_sentence,
+    disagreements,
+    doubts,
+    intervals_title,
+    pair_sentence,
+)
 
 if TYPE_CHECKING:
     from flatmetric.quality.inspect import Inspection
@@ -246,7 +253,7 @@ def comparison_text(comparison: Comparison) -> str:
         rows.append([name, *cells])
     first = comparison.intervals[0]
     remark = [] if first.remark is None else [f"remark: {first.remark}"]
-    sentences = [*(pair_sentence(pair) for pair in comparison.pairs), *disagreements(comparison)]
+    sentences = [*doubts(comparison), *(pair_sentence(pair) for pair in comparison.pairs), *disagreements(comparison)]
     todo = [
         f"{name}: {score.advice[0]}"
         for name, score in zip(comparison.names, comparison.scores, strict=True)

@@ -18,7 +18,7 @@ class Cluster(TypedDict, total=False):
     scheduler: Annotated[
         str | None,
         Option(
-            "Do the work on this Dask cluster, whose workers see the same folder; see docs/how-to/cluster.md.",
+            "Do the work on this Dask cluster, whose workers see the same folder.",
             section="Work",
             metavar="tcp://HOST:PORT|FILE",
         ),

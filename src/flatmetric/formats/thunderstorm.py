@@ -17,10 +17,10 @@ _NAMES = {
     "x": ("x",),
     "y": ("y",),
     "z": ("z",),
-    "photons": ("intensity",),
+    "photons": ("intensity", "photons"),
     "sigma": ("sigma", "sigma1"),
     "uncertainty": ("uncertainty", "uncertaintyxy"),
-    "background": ("offset",),
+    "background": ("offset", "background"),
 }
 
 
@@ -61,7 +61,8 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
     )
     for column in {"sigma", "uncertainty"} & set(wanted):
         native.width_units[column] = header[wanted[column]].unit or ""
-    if "photons" in wanted and (found := header[wanted["photons"]].unit) != "photon":
+    intensity = header[wanted["photons"]] if "photons" in wanted else None
+    if intensity is not None and intensity.squeezed == "intensity" and (found := intensity.unit) != "photon":
         native.assumptions.append(
             f"the intensity is in {found or 'an unnamed unit'}, not photons, and is kept as it is"
         )

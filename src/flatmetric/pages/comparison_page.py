@@ -13,7 +13,7 @@ from flatmetric.pages.details import bins_of, detail_content, detail_sections
 from flatmetric.pages.html import Html, Section, option, page, paragraph, table
 from flatmetric.pages.parts import Scored
 from flatmetric.pages.picture import shared_content
-from flatmetric.sentences import disagreements, pair_sentence
+from flatmetric.sentences import disagreements, doubts, pair_sentence
 from flatmetric.statistics.comparison import LEAD_FROM, LEAD_TO, Comparison, lead_over
 
 _MOST_DETAILED = 8  # programs that can be shown side by side; more would make the page too large
@@ -73,10 +73,11 @@ def _choice(detailed: Sequence[Scored]) -> str:
 def _first(comparison: Comparison, scored: Sequence[Scored]) -> str:
     best = scored[0]
     disagree = "".join(paragraph(text, "disagree") for text in disagreements(comparison))
+    doubt = "".join(paragraph(text, "disagree") for text in doubts(comparison))
     told = _told(comparison)
     return (
         f"{parts.findings(scored)}<div class='first'><div class='words'>"
-        f"<h1>Best of {len(comparison.names)}: {escape(best.name)}</h1>{paragraph(told, 'told')}"
+        f"<h1>Best of {len(comparison.names)}: {escape(best.name)}</h1>{doubt}{paragraph(told, 'told')}"
         f"{parts.verdict(best)}{disagree}</div><div>{_ranking(comparison, scored)}</div></div>"
         "<section id='advice' aria-labelledby='advice-title'><h2 id='advice-title'>What to do next</h2>"
         f"{_advice(scored)}</section>"
