@@ -25,6 +25,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 nitpicky = False
+templates_path = ["_templates"]
 exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/**/*.md5"]
 suppress_warnings = ["config.cache"]  # the order of the gallery is a list that can't be pickled
 

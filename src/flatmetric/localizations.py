@@ -61,7 +61,7 @@ class Provenance:
     def assumed(self, prefix: str = "") -> list[str]:
         """What the file did not say, as one sentence with the file's name; empty if it said all.
 
-        `prefix` stands before the arguments that would say it: "truth_" for the truth of `score`.
+        `prefix` stands before the arguments that would say it: ``"truth_"`` for the truth of `score`.
         """
         said = "; ".join(self.assumptions)
         for name in ("unit", "origin", "frame_base", "columns"):
