@@ -1,7 +1,7 @@
 """What it withstands: damaged files and faults at any moment, counted, for docs/understand/withstands.md.
 
-Run from the repository: python -m proofs.withstands [--mutations N] [--faults N]; by default 200 000 damaged files,
-and 300 faults for each command, which take about an hour on two cores.
+Run from the repository: python -m proofs.withstands [--mutations N] [--faults N] [--only NAME]; by default 200 000
+damaged files, and 300 faults for each command, which take about an hour on two cores.
 """
 
 from __future__ import annotations
@@ -17,21 +17,24 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
+from typing import Any
 
 import flatmetric as fm
 from benchmarks.tables import ROOT, written
+from flatmetric._files import write_text
 from flatmetric.formats import read
 from proofs.detection import BEGINS, ENDS
-from tests.faults.harness import COMMANDS, KINDS, build_shim, disturb
+from tests.faults.harness import COMMANDS, build_shim, disturb
 from tests.formats.samples import SAMPLES
 from tests.formats.test_fuzz import mutated
 
+RESULTS = Path(__file__).with_name("withstands.json")
 PAGE = ROOT / "docs" / "understand" / "withstands.md"
 _AT_ONCE = 500  # mutations that one process reads
 _SLOW_S, _LARGE_MB = 5.0, 1024
-_KIND_NAMES = {"kill": "killed", "term": "stopped", "int": "Ctrl-C", "error": "write error", "full": "full disk"}
+_FILES = "files"
 
 
 def damage(number: int, seed: int, count: int) -> dict[str, float]:
@@ -71,7 +74,7 @@ def damaged(task: tuple[int, int]) -> dict[str, float]:
     return dict(json.loads(out.stdout))
 
 
-def all_damage(mutations: int) -> str:
+def all_damage(mutations: int) -> dict[str, float]:
     """Every sample, damaged in as many ways as it takes."""
     runs = -(-mutations // (_AT_ONCE * len(SAMPLES)))
     with ThreadPoolExecutor(2) as pool:
@@ -80,44 +83,66 @@ def all_damage(mutations: int) -> str:
     for one in outcomes:
         total.update({name: int(value) for name, value in one.items() if name not in ("slowest", "MB")})
     slowest, most = (max(one.get(name, 0.0) for one in outcomes) for name in ("slowest", "MB"))
-    rows = [["damaged files", "tables", "sentences", "tracebacks", "crashes", "slowest", "most memory"]]
     names = ("tables", "sentences", "tracebacks", "crashes")
-    count = sum(total[name] for name in ("tables", "sentences", "bad sentences", "tracebacks"))
-    rows.append([f"{count}", *(f"{total[name]}" for name in names), f"{slowest:.2f} s", f"{most:.0f} MB"])
+    found = {name: total[name] for name in names} | {"slowest": slowest, "MB": most}
     wrong = total["tracebacks"] + total["crashes"] + total["bad sentences"]
     if wrong or slowest > _SLOW_S or most > _LARGE_MB:
-        raise SystemExit(written(rows))
-    return written(rows)
+        raise SystemExit(f"{found}, {total['bad sentences']} bad sentences")
+    return found
 
 
-def all_faults(times: int) -> str:
-    """Every command, disturbed at as many moments."""
-    rows = [["command", *(_KIND_NAMES[kind] for kind in KINDS), "lost or half-written", "ends as undisturbed"]]
+def all_faults(name: str, times: int) -> int:
+    """One command, disturbed at as many moments; how often it was."""
+    with tempfile.TemporaryDirectory() as folder:
+        return disturb(name, times, build_shim(Path(folder)), Path(folder)).total()
 
-    def one(name: str) -> list[str]:
-        with tempfile.TemporaryDirectory() as folder:
-            tried = disturb(name, times, build_shim(Path(folder)), Path(folder))
-        return [f"`{name}`", *(f"{tried[kind]}" for kind in KINDS), "0", f"{tried.total()}"]
 
-    with ThreadPoolExecutor(2) as pool:
-        rows += pool.map(one, COMMANDS)
-    return written(rows)
+def tables(results: dict[str, Any]) -> str:
+    """Both tables in Markdown, of what was tried last."""
+    files = results[_FILES]
+    count = sum(files[name] for name in ("tables", "sentences", "tracebacks"))
+    damage_rows = [
+        ["damaged files", "tables", "sentences", "tracebacks", "crashes", "slowest", "most memory"],
+        [
+            f"{count}",
+            *(f"{files[name]}" for name in ("tables", "sentences", "tracebacks", "crashes")),
+            f"{files['slowest']:.2f} s",
+            f"{files['MB']:.0f} MB",
+        ],
+    ]
+    fault_rows = [["command", "faults", "lost or half-written", "the next run ends as undisturbed"]]
+    fault_rows += [[f"`{name}`", f"{results[name]}", "0", f"{results[name]}"] for name in COMMANDS if name in results]
+    return f"{written(damage_rows)}\n\n{written(fault_rows)}"
 
 
 def main() -> None:
-    """Try it, and write what happened into the page."""
+    """Try it, keep what happened, and write it into the page."""
     parser = argparse.ArgumentParser(prog="python -m proofs.withstands", description=__doc__)
     parser.add_argument("--mutations", type=int, default=200_000)
     parser.add_argument("--faults", type=int, default=300)
+    parser.add_argument("--only", choices=[_FILES, *COMMANDS], action="append", help="damaged files, or one command")
     parser.add_argument("--one", type=int, nargs=2, metavar=("SAMPLE", "SEED"))
     given = parser.parse_args()
     if given.one:
         print(json.dumps(damage(given.one[0], given.one[1], _AT_ONCE)))
         return
-    made = f"{all_damage(given.mutations)}\n\n{all_faults(given.faults)}"
-    print(made)
+    wanted = given.only or [_FILES, *COMMANDS]
+    results = json.loads(RESULTS.read_text(encoding="utf-8"))
+    if _FILES in wanted:
+        keep(results, _FILES, all_damage(given.mutations))
+    with ThreadPoolExecutor(2) as pool:
+        work = {pool.submit(all_faults, name, given.faults): name for name in wanted if name != _FILES}
+        for done in as_completed(work):
+            keep(results, work[done], done.result())
+
+
+def keep(results: dict[str, Any], name: str, found: Any) -> None:
+    """Note what was found, so that a run that is stopped, or fails elsewhere, has not been in vain."""
+    print(f"{name}: {found}", flush=True)
+    results[name] = found
+    write_text(json.dumps(results, indent=1) + "\n", RESULTS)
     before, rest = PAGE.read_text(encoding="utf-8").split(BEGINS)
-    PAGE.write_text(f"{before}{BEGINS}\n\n{made}\n\n{ENDS}{rest.split(ENDS)[1]}", encoding="utf-8")
+    write_text(f"{before}{BEGINS}\n\n{tables(results)}\n\n{ENDS}{rest.split(ENDS)[1]}", PAGE)
 
 
 if __name__ == "__main__":
