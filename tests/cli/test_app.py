@@ -22,7 +22,9 @@ def test_version() -> None:
 def test_a_wrong_command_line_is_one_sentence_and_exit_code_2() -> None:
     for words, sentence in (
         (("demoo",), "flatmetric: there is no command 'demoo'; did you mean demo?"),
-        (("demo", "--lambda"), "flatmetric: No such option '--lambda'."),
+        (("demo", "--lambda"), "flatmetric: there is no option --lambda; flatmetric demo -h lists them"),
+        (("score", "a", "b", "--lambda"), "flatmetric: there is no option --lambda; did you mean --lam?"),
+        (("score", "a", "b", "--reprot"), "flatmetric: there is no option --reprot; did you mean --report?"),
         (("demo", "extra"), "flatmetric: Got unexpected extra argument"),
     ):
         out = run(*words)

@@ -125,11 +125,20 @@ def main() -> None:
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message())
         sys.exit(2)
+    except click.NoSuchOption as error:
+        close = difflib.get_close_matches(error.option_name, error.possibilities or (), 1, 0.0)
+        command = error.ctx.command_path if error.ctx else "flatmetric"
+        meant = f"did you mean {close[0]}?" if close else f"{command} -h lists them"
+        print(f"flatmetric: there is no option {printable(error.option_name)}; {meant}", file=sys.stderr)
+        sys.exit(2)
     except click.ClickException as error:
         print(f"flatmetric: {printable(error.format_message())}", file=sys.stderr)
         sys.exit(2)
     except MemoryError:
-        print("flatmetric: this input does not fit into memory; give a smaller one", file=sys.stderr)
+        print(
+            "flatmetric: this input does not fit into memory; give a smaller one, or use score --rows-at-a-time",
+            file=sys.stderr,
+        )
         sys.exit(2)
     except BrokenPipeError:
         _silence_stdout()  # the reader has gone
