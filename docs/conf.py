@@ -24,10 +24,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-nitpicky = False
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/**/*.md5"]
-suppress_warnings = ["config.cache"]  # the order of the gallery is a list that can't be pickled
 
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
