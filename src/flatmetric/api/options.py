@@ -114,7 +114,7 @@ _READING: dict[str, Option] = {
     "skip_bad_rows": Option("Drop and count rows that can't be read, instead of stopping at the first.", False),
     "max_rows": Option(f"Refuse {_FILE} if it has more rows; default any number.", metavar="N"),
     "max_bytes": Option(f"Refuse {_FILE} if it holds more bytes, unpacked; default any number.", metavar="N"),
-    "max_members": Option(f"Refuse {_FILE} if it is an archive of more files.", MOST_MEMBERS, metavar="N"),
+    "max_members": Option(f"Refuse {_FILE} if it is an archive of more files; default {MOST_MEMBERS}.", metavar="N"),
 }
 
 
@@ -189,7 +189,7 @@ class ReadFile(TypedDict, total=False):
     skip_bad_rows: Annotated[bool, _reading("skip_bad_rows", "FILE")]
     max_rows: Annotated[int | None, _reading("max_rows", "FILE")]
     max_bytes: Annotated[int | None, _reading("max_bytes", "FILE")]
-    max_members: Annotated[int, _reading("max_members", "FILE")]
+    max_members: Annotated[int | None, _reading("max_members", "FILE")]
 
 
 class ReadBoth(TypedDict, total=False):
@@ -206,7 +206,7 @@ class ReadBoth(TypedDict, total=False):
     skip_bad_rows: Annotated[bool, _reading("skip_bad_rows")]
     max_rows: Annotated[int | None, _reading("max_rows")]
     max_bytes: Annotated[int | None, _reading("max_bytes")]
-    max_members: Annotated[int, _reading("max_members")]
+    max_members: Annotated[int | None, _reading("max_members")]
     truth_format: Annotated[str | None, _reading("format", "TRUTH")]
     truth_unit: Annotated[str | None, _reading("unit", "TRUTH")]
     truth_frame_base: Annotated[int | None, _reading("frame_base", "TRUTH")]

@@ -50,9 +50,8 @@ def options_for(path: Path, options: ReadOptions, tables: Tables | None = None) 
         own |= found
     if not own:
         return options
-    usual = ReadOptions()
-    given = {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}
-    return checked_options(**(own | {name: value for name, value in given.items() if value != getattr(usual, name)}))
+    given = {f.name: getattr(options, f.name) for f in dataclasses.fields(options)}
+    return checked_options(**(own | {name: value for name, value in given.items() if value not in (None, False)}))
 
 
 def _options_in(path: Path) -> dict[str, dict[str, Any]]:

@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from flatmetric._arrays import LARGEST_WHOLE, chunks, whole_numbers
 from flatmetric._core import LARGEST, all_within
-from flatmetric._files import MOST_MEMBERS
 from flatmetric.errors import InputError
 from flatmetric.localizations import COLUMNS, MAY_HAVE_GAPS, Localizations, Provenance
 
@@ -40,7 +39,7 @@ class ReadOptions:
     skip_bad_rows: bool = False
     max_rows: int | None = None
     max_bytes: int | None = None
-    max_members: int = MOST_MEMBERS
+    max_members: int | None = None
 
 
 def checked_options(
@@ -55,7 +54,7 @@ def checked_options(
     skip_bad_rows: bool = False,
     max_rows: int | None = None,
     max_bytes: int | None = None,
-    max_members: int = MOST_MEMBERS,
+    max_members: int | None = None,
 ) -> ReadOptions:
     """The options of `read`, or one sentence on what is wrong with them."""
     if unit is not None and unit not in get_args(Unit):

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 
-from flatmetric._files import MOST_MEMBERS
 from flatmetric._validation import thread_count
 from flatmetric.errors import InputError, ReadWarning
 from flatmetric.formats import hdf5, parquet, plain
@@ -42,7 +41,7 @@ def read(
     skip_bad_rows: bool = False,
     max_rows: int | None = None,
     max_bytes: int | None = None,
-    max_members: int = MOST_MEMBERS,
+    max_members: int | None = None,
     threads: int | None = None,
 ) -> Localizations:
     r"""Read a localization file of any known format, recognised by its content, in nm and with frames from 1.
@@ -72,8 +71,8 @@ def read(
     skip_bad_rows
         Drop and count rows that can't be read instead of stopping at the first.
     max_rows, max_bytes, max_members
-        Refuse a file with more rows, with more bytes once it is unpacked, or an archive of more files; for files from
-        strangers.
+        Refuse a file with more rows, with more bytes once it is unpacked, or an archive of more files (10 000 unless
+        said otherwise); for files from strangers.
     threads
         All cores by default; the table is the same for any number.
 

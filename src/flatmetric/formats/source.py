@@ -37,13 +37,13 @@ class Source:
         threads: int = 1,
         folder: Path | None = None,
         max_bytes: int | None = None,
-        max_members: int = MOST_MEMBERS,
+        max_members: int | None = None,
     ) -> None:
         """`on_bytes(done, all)` is called as the file is read; up to `threads` threads parse its content, whose columns
         lie in memory, or in files of `folder`. More than `max_bytes` of it, and archives of more than
         `max_members` files, are refused.
         """
-        self._max_bytes, self._max_members = max_bytes, max_members
+        self._max_bytes, self._max_members = max_bytes, MOST_MEMBERS if max_members is None else max_members
         self.threads, self.on_disk, self.storage = threads, folder is not None, Storage(folder)
         self.path, self.member = _zip_member(path)
         self.name = str(path)
