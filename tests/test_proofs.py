@@ -7,9 +7,10 @@ import json
 import pytest
 
 from flatmetric.quality.checking import check_tables, check_window
-from proofs import detection, movies
+from proofs import detection, movies, withstands
 from proofs.__main__ import BEGINS, ENDS, PAGE, RESULTS, Row, tables
 from proofs.faults import DEEP, FAULTS
+from tests.faults.harness import COMMANDS
 
 # What looks wrong with made-up tables is not what is tested here.
 pytestmark = pytest.mark.filterwarnings("ignore::flatmetric.FindingWarning")
@@ -61,3 +62,11 @@ def test_intervals_of_a_few_movies_cover(name: str) -> None:
     true = sum(trial.values for trial in trials) / len(trials)
     held = [((t.spans[:, 0] <= true) & (true <= t.spans[:, 1])).mean() for t in trials]
     assert sum(held) / len(held) > 0.75
+
+
+def test_the_page_shows_what_was_withstood() -> None:
+    results = json.loads(withstands.RESULTS.read_text(encoding="utf-8"))
+    assert withstands.tables(results) in withstands.PAGE.read_text(encoding="utf-8")
+    assert all(results[command] >= 300 for command in COMMANDS)
+    assert results["files"]["tables"] + results["files"]["sentences"] >= 200_000
+    assert results["files"]["tracebacks"] == results["files"]["crashes"] == 0
