@@ -215,14 +215,8 @@ def converted(table: Localizations, options: ReadOptions, name: str) -> Localiza
     >>> converted(Localizations(frame=[0], x=[1.0], y=[2.0]), ReadOptions(frame_base=0), "pred").frame
     array([1])
     """
-    of_files = ReadOptions(
-        columns=options.columns,
-        skip_bad_rows=options.skip_bad_rows,
-        max_rows=options.max_rows,
-        max_bytes=options.max_bytes,
-        max_members=options.max_members,
-    )
-    if options == of_files:
+    unlimited = dataclasses.replace(options, max_rows=None, max_bytes=None, max_members=None)
+    if dataclasses.replace(unlimited, columns=None, skip_bad_rows=False) == ReadOptions():
         return table
     if options.format is not None:
         raise InputError(f"format is {options.format!r}, but {name} is a table, not a file; leave it out")
