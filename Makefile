@@ -141,7 +141,7 @@ build/fuzz: core/fuzz/fuzz.cpp $(BUILD_INPUTS)
 	@touch $@
 
 .venv/installed-dev: .venv/made $(BUILD_INPUTS)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	$(PROGRAMS)
 	@touch $@ .venv/installed .venv/installed-programs
 
