@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from flatmetric._files import write_text
+
 RESULTS = Path(__file__).parent / "results"
 ROOT = Path(__file__).parent.parent
-BEGINS, ENDS = "<!-- the table of the last `make bench` -->", "<!-- end of the table -->"
+BENCH = "<!-- the table of the last `make bench` -->", "<!-- end of the table -->"
+PROVE = "<!-- the tables of the last `make prove` -->", "<!-- end of the tables -->"
+"""The marks in a page around what a command puts there."""
 
 
 def written(rows: Sequence[Sequence[str]]) -> str:
@@ -23,9 +27,20 @@ def publish(made: str, results: str, page: str) -> None:
     show(made, page)
 
 
-def show(made: str, page: str) -> None:
+def show(made: str, page: str, marks: tuple[str, str] = BENCH) -> None:
     """Put measurements between the marks of a page."""
-    path = ROOT / page
-    before, rest = path.read_text(encoding="utf-8").split(BEGINS)
-    after = rest.split(ENDS)[1]
-    path.write_text(f"{before}{BEGINS}\n\n{made}\n\n{ENDS}{after}", encoding="utf-8")
+    before, _, after = parts(page, marks)
+    begins, ends = marks
+    write_text(f"{before}{begins}\n\n{made}\n\n{ends}{after}", ROOT / page)
+
+
+def between(page: str, marks: tuple[str, str] = BENCH) -> str:
+    """What stands between the marks of a page."""
+    return parts(page, marks)[1].strip()
+
+
+def parts(page: str, marks: tuple[str, str]) -> tuple[str, str, str]:
+    """A page before, between and after its marks."""
+    before, rest = (ROOT / page).read_text(encoding="utf-8").split(marks[0])
+    middle, after = rest.split(marks[1])
+    return before, middle, after

@@ -13,15 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.tables import PROVE, show
 from flatmetric._arrays import FloatArray
 from flatmetric._files import write_text
 from flatmetric._validation import thread_count
 from proofs import movies, worlds
 
-ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).parent / "results.json"
-PAGE = ROOT / "docs" / "understand" / "certainty.md"
-BEGINS, ENDS = "<!-- the tables of the last `make prove` -->", "<!-- end of the tables -->"
+PAGE = "docs/understand/certainty.md"
 _TRIALS = 220  # the standard error of a share of 95 % is 1.5 points
 _SHORT_TRIALS = 70  # 2.6 points
 _DRAWS = 2000  # of replicates
@@ -63,9 +62,7 @@ def main() -> None:
             rows.append(found)
     if not options.short:
         write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n", RESULTS)
-        text = PAGE.read_text(encoding="utf-8")
-        begin, end = text.index(BEGINS) + len(BEGINS), text.index(ENDS)
-        write_text(f"{text[:begin]}\n{tables(rows)}\n{text[end:]}", PAGE)
+        show(tables(rows), PAGE, PROVE)
     failed = [f"{row.what}: {', '.join(row.missed)}" for row in rows if row.missed]
     for line in failed:
         print(f"MISSED {line}")

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import flatmetric as fm
+from benchmarks.tables import PROVE, ROOT, show
 from flatmetric._files import write_text
 from flatmetric._validation import thread_count
 from flatmetric.quality.checking import check_tables, check_window
@@ -26,10 +27,8 @@ from flatmetric.simulation.datasets import named
 from flatmetric.simulation.movie import molecules
 from proofs.faults import DEEP, FAULTS, Fault
 
-ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).parent / "detection.json"
-PAGE = ROOT / "docs" / "how-to" / "check.md"
-BEGINS, ENDS = "<!-- the tables of the last `make prove` -->", "<!-- end of the tables -->"
+PAGE = "docs/how-to/check.md"
 DATA = Path(os.environ.get("FLATMETRIC_DATA", ROOT.parent / "shared" / "data")) / "gt-and-results"
 FILES = (
     *("nairr-2DGauss_LD/picasso-gausslq", "nairr-2DGauss_HD/trackpy", "nairr-3DAS_MD/picasso-gaussmle"),
@@ -85,9 +84,7 @@ def main() -> None:
         clean.append(Clean("simulated results", SIMULATED, sum(map(bool, wrong))))
     content = {"planted": [asdict(row) for row in planted], "clean": [asdict(row) for row in clean]}
     write_text(json.dumps(content, indent=1) + "\n", RESULTS)
-    text = PAGE.read_text(encoding="utf-8")
-    begin, end = text.index(BEGINS) + len(BEGINS), text.index(ENDS)
-    write_text(f"{text[:begin]}\n{tables(planted, clean)}\n{text[end:]}", PAGE)
+    show(tables(planted, clean), PAGE, PROVE)
     sys.exit(1 if any(row.alarms for row in clean) else 0)
 
 

@@ -10,13 +10,12 @@ import dataclasses
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 import flatmetric as fm
+from benchmarks.tables import PROVE, show
 from flatmetric._arrays import FloatArray
-from flatmetric._files import write_text
 from flatmetric._validation import thread_count
 from flatmetric.localizers.baseline import DEFAULTS, localize
 from flatmetric.localizers.shapes import KnownShape, Shape
@@ -24,8 +23,7 @@ from flatmetric.simulation.datasets import MODALITIES, Dataset, named
 from flatmetric.simulation.movie import images, molecules
 from flatmetric.simulation.optics import Optics, psf_of, spots
 
-PAGE = Path(__file__).parent.parent / "docs" / "how-to" / "challenge.md"
-BEGINS, ENDS = "<!-- the tables of the last `make prove` -->", "<!-- end of the tables -->"
+PAGE = "docs/how-to/challenge.md"
 DEPTHS = (-600.0, -450.0, -300.0, -150.0, 0.0, 150.0, 300.0, 450.0, 600.0)
 DENSITIES = (0.03, 0.1, 0.3, 0.6, 1.0)
 PHOTONS, BACKGROUND = 5000.0, 100.0
@@ -138,9 +136,7 @@ def main() -> int:
     with ProcessPoolExecutor(thread_count(None)) as pool:
         depths = list(pool.map(at_depth, *zip(*places, strict=True)))
         densities = list(pool.map(at_density, DENSITIES))
-    page = PAGE.read_text(encoding="utf-8")
-    before, after = page.split(BEGINS)[0], page.split(ENDS)[1]
-    write_text(f"{before}{BEGINS}\n{tables(depths, densities)}\n{ENDS}{after}", PAGE)
+    show(tables(depths, densities), PAGE, PROVE)
     missed = 0
     for one in depths:
         for axis, ratio in zip("xyz", one.ratios, strict=True):

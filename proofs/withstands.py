@@ -22,16 +22,15 @@ from pathlib import Path
 from typing import Any
 
 import flatmetric as fm
-from benchmarks.tables import ROOT, written
+from benchmarks.tables import PROVE, ROOT, show, written
 from flatmetric._files import write_text
 from flatmetric.formats import read
-from proofs.detection import BEGINS, ENDS
 from tests.faults.harness import COMMANDS, build_shim, disturb
 from tests.formats.samples import SAMPLES
 from tests.formats.test_fuzz import mutated
 
 RESULTS = Path(__file__).with_name("withstands.json")
-PAGE = ROOT / "docs" / "understand" / "withstands.md"
+PAGE = "docs/understand/withstands.md"
 _AT_ONCE = 500  # mutations that one process reads
 _SLOW_S, _LARGE_MB = 5.0, 1024
 _FILES = "files"
@@ -141,8 +140,7 @@ def keep(results: dict[str, Any], name: str, found: Any) -> None:
     print(f"{name}: {found}", flush=True)
     results[name] = found
     write_text(json.dumps(results, indent=1) + "\n", RESULTS)
-    before, rest = PAGE.read_text(encoding="utf-8").split(BEGINS)
-    write_text(f"{before}{BEGINS}\n\n{tables(results)}\n\n{ENDS}{rest.split(ENDS)[1]}", PAGE)
+    show(tables(results), PAGE, PROVE)
 
 
 if __name__ == "__main__":

@@ -6,9 +6,10 @@ import json
 
 import pytest
 
+from benchmarks.tables import PROVE, between
 from flatmetric.quality.checking import check_tables, check_window
 from proofs import detection, movies, withstands
-from proofs.__main__ import BEGINS, ENDS, PAGE, RESULTS, Row, tables
+from proofs.__main__ import PAGE, RESULTS, Row, tables
 from proofs.faults import DEEP, FAULTS
 from tests.faults.harness import COMMANDS
 
@@ -19,8 +20,7 @@ ROWS = [Row(**row) for row in json.loads(RESULTS.read_text(encoding="utf-8"))]
 
 
 def test_the_page_shows_the_last_tables() -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    assert text[text.index(BEGINS) + len(BEGINS) : text.index(ENDS)].strip() == tables(ROWS)
+    assert between(PAGE, PROVE) == tables(ROWS)
 
 
 def test_everything_that_is_owed_was_tried() -> None:
@@ -33,9 +33,7 @@ def test_the_page_of_the_check_shows_what_was_found() -> None:
     content = json.loads(detection.RESULTS.read_text(encoding="utf-8"))
     planted = [detection.Planted(**row) for row in content["planted"]]
     clean = [detection.Clean(**row) for row in content["clean"]]
-    text = detection.PAGE.read_text(encoding="utf-8")
-    between = text[text.index(detection.BEGINS) + len(detection.BEGINS) : text.index(detection.ENDS)]
-    assert between.strip() == detection.tables(planted, clean)
+    assert between(detection.PAGE, PROVE) == detection.tables(planted, clean)
     assert {(row.kind, row.size) for row in planted} == {(fault.kind, fault.size) for fault in (*FAULTS, *DEEP)}
     assert [row.alarms for row in clean] == [0, 0] and clean[1].results == 500
     kinds: dict[str, list[int]] = {}
@@ -66,7 +64,7 @@ def test_intervals_of_a_few_movies_cover(name: str) -> None:
 
 def test_the_page_shows_what_was_withstood() -> None:
     results = json.loads(withstands.RESULTS.read_text(encoding="utf-8"))
-    assert withstands.tables(results) in withstands.PAGE.read_text(encoding="utf-8")
+    assert between(withstands.PAGE, PROVE) == withstands.tables(results)
     assert all(results[command] >= 300 for command in COMMANDS)
     assert results["files"]["tables"] + results["files"]["sentences"] >= 200_000
     assert results["files"]["tracebacks"] == results["files"]["crashes"] == 0
