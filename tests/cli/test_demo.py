@@ -21,8 +21,9 @@ def test_the_example_its_page_and_its_files(tmp_path: Path) -> None:
 
 
 def test_files_of_the_user_stay(tmp_path: Path) -> None:
-    mine = tmp_path / "truth.csv"
+    mine = tmp_path / "dog.csv"
     mine.write_text("frame,x [nm],y [nm]\n1,2,3\n")
     done = run("demo", "--out", tmp_path / "page.html", "--data", tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dog.csv"], "none of the others is written"
     assert done.returncode == 2 and done.stderr == f"flatmetric: {mine}: is another file; give a folder without it\n"
     assert mine.read_text() == "frame,x [nm],y [nm]\n1,2,3\n"

@@ -51,11 +51,12 @@ def demo(options: DemoFlags) -> None:
 
 
 def _put_files(folder: Path) -> None:
-    """Copy the files of the example, each whole or not at all."""
+    """Copy the files of the example, each whole or not at all; none if one would replace a file of the user's."""
+    content = {folder / name: (resources.files("flatmetric") / "data" / f"demo_{name}").read_bytes() for name in FILES}
+    for path, example in content.items():
+        if path.exists() and path.read_bytes() != example:
+            raise InputError(f"{path}: is another file; give a folder without it")
     make_folder(folder)
-    for name in FILES:
-        content = (resources.files("flatmetric") / "data" / f"demo_{name}").read_bytes()
-        if (folder / name).exists() and (folder / name).read_bytes() != content:
-            raise InputError(f"{folder / name}: is another file; give a folder without it")
-        with whole_file(folder / name) as unfinished:
-            unfinished.write_bytes(content)
+    for path, example in content.items():
+        with whole_file(path) as unfinished:
+            unfinished.write_bytes(example)
