@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -81,62 +82,61 @@ def frames_content(scores: Sequence[Score], budget: int = ROWS) -> dict[str, Any
         costs[k, at] = table["flat_metric_nm"] * len(score.matched.truth_kept)
         rows[at] += table["n_pred"]
     rows[np.searchsorted(numbers, tables[0]["frame"])] += tables[0]["n_truth"]
-    truth = _Side(scores[0].matched.truth, scores[0].matched.truth_kept)
-    preds = [_Side(score.matched.pred, score.matched.pred_kept) for score in scores]
-    plans = [_Plan(score) for score in scores]
-    shown = []
-    for at in chosen_frames(costs.max(axis=0), rows, budget):
-        frame = int(numbers[at])
-        programs = []
-        for k, (plan, pred) in enumerate(zip(plans, preds, strict=True)):
-            cost = {"cost": round(float(costs[k, at]), 2)}
-            programs.append(pred.columns(frame) | plan.columns(truth.rows(frame), pred.rows(frame)) | cost)
-        shown.append({"frame": frame, "truth": truth.columns(frame), "programs": programs})
+    at = chosen_frames(costs.max(axis=0), rows, budget)
+    truth = _Side(scores[0].matched.truth, scores[0].matched.truth_kept, numbers[at])
+    molecules = truth.by_frame(truth.columns())
+    programs = []
+    for score, cost in zip(scores, costs[:, at], strict=True):
+        pred = _Side(score.matched.pred, score.matched.pred_kept, numbers[at])
+        found = pred.by_frame(pred.columns() | _plan(score, truth, pred))
+        paid = truth.by_frame({"truth_cost": rounded(score.costs.of_truth()[truth.at], 2)})
+        totals = [{"cost": round(total, 2)} for total in cost.tolist()]
+        programs.append([f | p | total for f, p, total in zip(found, paid, totals, strict=True)])
+    shown = [
+        {"frame": frame, "truth": true, "programs": list(made)}
+        for frame, true, *made in zip(numbers[at].tolist(), molecules, *programs, strict=True)
+    ]
     return {"total": len(numbers), "shown": shown, "molecules": len(scores[0].matched.truth_kept)}
 
 
 class _Side:
-    """One table of a score, to be read frame by frame."""
+    """The rows of one table that count in the frames to show, sorted by frame: `rows` of the table, their places `at`
+    among all that count, and `starts` and `ends` of the frames among them.
+    """
 
-    def __init__(self, table: Localizations, kept: IntArray) -> None:
+    def __init__(self, table: Localizations, kept: IntArray, frames: IntArray) -> None:
         self._table = table
-        self._order = np.argsort(table.frame[kept], kind="stable")
-        self._kept = kept[self._order]
-        self._frames = table.frame[self._kept]
+        inside = np.flatnonzero(np.isin(table.frame[kept], frames))
+        self.at = inside[np.argsort(table.frame[kept[inside]], kind="stable")]
+        self.rows = kept[self.at]
+        self.starts, self.ends = (np.searchsorted(table.frame[self.rows], frames, side) for side in ("left", "right"))
 
-    def rows(self, frame: int) -> tuple[IntArray, IntArray]:
-        """Rows of the table that count in a frame, and their places among all that count."""
-        part = slice(*np.searchsorted(self._frames, [frame, frame + 1]))
-        return self._kept[part], self._order[part]
-
-    def columns(self, frame: int) -> dict[str, Any]:
-        """What the table says of the rows of one frame."""
-        rows, _ = self.rows(frame)
-        columns = {"row": rows.tolist(), "x": rounded(self._table.x[rows], 1), "y": rounded(self._table.y[rows], 1)}
-        if self._table.z is not None:
-            columns["z"] = rounded(self._table.z[rows], 1)
-        if self._table.photons is not None:
-            columns["photons"] = rounded(self._table.photons[rows], 0)
+    def columns(self) -> dict[str, list[Any]]:
+        """What the table says of the rows."""
+        rows, table = self.rows, self._table
+        columns = {"row": rows.tolist(), "x": rounded(table.x[rows], 1), "y": rounded(table.y[rows], 1)}
+        if table.z is not None:
+            columns["z"] = rounded(table.z[rows], 1)
+        if table.photons is not None:
+            columns["photons"] = rounded(table.photons[rows], 0)
         return columns
 
+    def by_frame(self, columns: dict[str, list[Any]]) -> list[dict[str, list[Any]]]:
+        """Columns over all rows, cut into those of each frame."""
+        places = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
+        return [{name: values[start:end] for name, values in columns.items()} for start, end in places]
 
-class _Plan:
-    """The transport plan of a score, to be read frame by frame."""
 
-    def __init__(self, score: Score) -> None:
-        self._partner = score.costs.pred_partner
-        self._of_truth, self._of_pred = score.costs.of_truth(), score.costs.of_pred()
-
-    def columns(self, truth: tuple[IntArray, IntArray], pred: tuple[IntArray, IntArray]) -> dict[str, Any]:
-        """The partner of each detection among the molecules of its frame, and what each row costs."""
-        (rows, truth_at), (_, pred_at) = truth, pred
-        partner = self._partner[pred_at]
-        sorting = np.argsort(rows, kind="stable")
-        local = np.full(len(partner), NO_PARTNER)
-        paired = partner >= 0
-        local[paired] = sorting[np.searchsorted(rows, partner[paired], sorter=sorting)]
-        costs = {"truth_cost": self._of_truth[truth_at], "pred_cost": self._of_pred[pred_at]}
-        return {"partner": local.tolist()} | {name: rounded(cost, 2) for name, cost in costs.items()}
+def _plan(score: Score, truth: _Side, pred: _Side) -> dict[str, list[Any]]:
+    """The partner of each detection among the molecules of its frame, and what the detection costs."""
+    partner = score.costs.pred_partner[pred.at]
+    paired = partner >= 0
+    sorting = np.argsort(truth.rows, kind="stable")
+    place = sorting[np.searchsorted(truth.rows, partner[paired], sorter=sorting)]
+    first = np.repeat(truth.starts, pred.ends - pred.starts)
+    local = np.full(len(partner), NO_PARTNER)
+    local[paired] = place - first[paired]
+    return {"partner": local.tolist(), "pred_cost": rounded(score.costs.of_pred()[pred.at], 2)}
 
 
 def series_content(score: Score) -> dict[str, Any]:
@@ -230,5 +230,4 @@ def rounded(values: npt.NDArray[Any], digits: int) -> list[Any]:
     [1, 2, None]
     """
     short = np.round(np.asarray(values, dtype=np.float64), digits) + 0.0
-    whole = digits == 0
-    return [None if not np.isfinite(v) else int(v) if whole or v == int(v) else v for v in short.tolist()]
+    return [None if not math.isfinite(v) else int(v) if v.is_integer() else v for v in short.tolist()]
