@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from flatmetric.scoring.intervals import Intervals
     from flatmetric.scoring.score import Score
     from flatmetric.scoring.scored import Scored
-    from flatmetric.statistics.comparison import Comparison, Pair
+    from flatmetric.statistics.comparison import Comparison, Lead, Pair
 
 
 def budget_sentence(value: float, displaced: float, missed: float, false: float, unit: str = "molecule") -> str:
@@ -130,6 +130,29 @@ def pair_sentence(pair: Pair) -> str:
     return f"{better} is better than {worse} by {by}, {p}"
 
 
+def lead_sentence(lead: Lead) -> str:
+    """Whether the best program depends on lam, in plain words.
+
+    Examples
+    --------
+    >>> from flatmetric.statistics.comparison import Lead
+    >>> lead_sentence(Lead(10.0, 250.0, {"A": 0.71, "B": 0.29}, {("A", "B"): (79.0,)}))
+    'Which is best depends on lam: A for 71 % of lam from 10 to 250 nm, B for 29 %.'
+    """
+    leaders = {name: share for name, share in lead.share.items() if share > 0}
+    span = f"lam from {lead.low:g} to {lead.high:g} nm"
+    if len(leaders) == 1:
+        return f"{next(iter(leaders))} is best for every {span}."
+    (first, part), *others = sorted(leaders.items(), key=lambda one: -one[1])
+    rest = ", ".join(f"{name} for {_percent(share)}" for name, share in others)
+    return f"Which is best depends on lam: {first} for {_percent(part)} of {span}, {rest}."
+
+
+def _percent(share: float) -> str:
+    """A share that is not 0, and never shown as if it were."""
+    return f"{100 * share:.0f} %" if share >= 0.005 else "less than 1 %"
+
+
 def doubts(comparison: Comparison) -> list[str]:
     """Which files must be fixed before a comparison means anything, a sentence each.
 
@@ -142,10 +165,10 @@ def doubts(comparison: Comparison) -> list[str]:
     """
     found = []
     for name, score in zip(comparison.names, comparison.scores, strict=True):
-        kinds = ", ".join(finding.kind.replace("_", " ") for finding in score.findings if finding.is_fault)
-        if kinds:
+        faults = "; ".join(finding.what() for finding in score.findings if finding.is_fault)
+        if faults:
             about = "so what is said of it here is not about the program"
-            found.append(f"Fix {name} first: its file is probably wrong ({kinds}), {about}.")
+            found.append(f"Fix {name} first: its file is probably wrong ({faults}), {about}.")
     return found
 
 

@@ -78,7 +78,10 @@ def test_no_verdict_stands_alone_on_a_file_that_is_wrong(files: list[Path], tmp_
     table.to_csv(tmp_path / "pixels.csv", index=False)
     page = tmp_path / "page.html"
     printed = run("compare", files[0], files[2], tmp_path / "pixels.csv", "--report", page).stdout
-    doubt = "Fix pixels first: its file is probably wrong (unit), so what is said of it here is not about the program."
+    fault = "positions are 0.01 times the true ones: they are not in nm"
+    doubt = (
+        f"Fix pixels first: its file is probably wrong ({fault}), so what is said of it here is not about the program."
+    )
     assert printed.index(doubt) < printed.index("good is better than pixels")
     assert doubt in page.read_text(encoding="utf-8")
     assert "Fix " not in run("compare", *files).stdout

@@ -13,8 +13,8 @@ from flatmetric.pages.details import bins_of, detail_content, detail_sections
 from flatmetric.pages.html import Html, Section, option, page, paragraph, table
 from flatmetric.pages.parts import Scored
 from flatmetric.pages.picture import shared_content
-from flatmetric.sentences import disagreements, doubts, pair_sentence
-from flatmetric.statistics.comparison import LEAD_FROM, LEAD_TO, Comparison, lead_over
+from flatmetric.sentences import disagreements, doubts, lead_sentence, pair_sentence
+from flatmetric.statistics.comparison import Comparison, Lead
 
 _MOST_DETAILED = 8  # programs that can be shown side by side; more would make the page too large
 _RANKING = ("challenge.jaccard", "challenge.recall", "challenge.precision", "challenge.rmse_xy", "challenge.efficiency")
@@ -48,17 +48,21 @@ def comparison_page(comparison: Comparison, scored: Sequence[Scored], command: s
     binned = [bins_of(one.score) for one in detailed]
     few = f"The {len(detailed)} best of {len(scored)} programs can be shown side by side, to keep the file small."
     left_out = paragraph(few, "note") if len(detailed) < len(scored) else ""
+    # The curves of a truth without molecules say nothing.
+    lead = comparison.lead() if all(len(score.matched.truth_kept) for score in comparison.scores) else None
     sections = [
         Section("beside", "Side by side", left_out + parts.picture(_PLACES)),
         Section("shared", "What one finds and the other misses", _shared(), short="Found and missed"),
         *detail_sections(detailed, binned, _PLACES),
-        Section("pairs", "Every pair", _pairs(comparison) + _lead(comparison), printed=False, short="Pairs"),
+        Section("pairs", "Every pair", _pairs(comparison) + _lead(lead), printed=False, short="Pairs"),
         parts.method(scored[0].score, {one.name: one.score for one in scored}, command),
     ]
     content = detail_content(detailed, binned, scored, movie)
     content["shared"] = shared_content([one.score for one in detailed])
     title = f"{len(comparison.names)} programs: Flat Metric"
-    return page(title, _first(comparison, scored), sections, content, drawer=parts.definitions(), bar=_choice(detailed))
+    return page(
+        title, _first(comparison, scored, lead), sections, content, drawer=parts.definitions(), bar=_choice(detailed)
+    )
 
 
 def _choice(detailed: Sequence[Scored]) -> str:
@@ -70,14 +74,14 @@ def _choice(detailed: Sequence[Scored]) -> str:
     return f"<div class='choice'>{''.join(selects)}<span class='note'>in all pictures and charts below</span></div>"
 
 
-def _first(comparison: Comparison, scored: Sequence[Scored]) -> str:
+def _first(comparison: Comparison, scored: Sequence[Scored], lead: Lead | None) -> str:
     best = scored[0]
     disagree = "".join(paragraph(text, "disagree") for text in disagreements(comparison))
     doubt = "".join(paragraph(text, "disagree") for text in doubts(comparison))
-    told = _told(comparison)
+    told = paragraph(_told(comparison), "told") + ("" if lead is None else paragraph(lead_sentence(lead), "told"))
     return (
         f"{parts.findings(scored)}<div class='first'><div class='words'>"
-        f"<h1>Best of {len(comparison.names)}: {escape(best.name)}</h1>{doubt}{paragraph(told, 'told')}"
+        f"<h1>Best of {len(comparison.names)}: {escape(best.name)}</h1>{doubt}{told}"
         f"{parts.verdict(best)}{disagree}</div><div>{_ranking(comparison, scored)}</div></div>"
         "<section id='advice' aria-labelledby='advice-title'><h2 id='advice-title'>What to do next</h2>"
         f"{_advice(scored)}</section>"
@@ -134,10 +138,9 @@ def _pairs(comparison: Comparison) -> str:
     return table("pairs", "Differences of the Flat Metric on the same frames", header, rows)
 
 
-def _lead(comparison: Comparison) -> str:
-    if any(len(score.matched.truth_kept) == 0 for score in comparison.scores):
+def _lead(lead: Lead | None) -> str:
+    if lead is None:
         return paragraph("No true molecule is left to compare with.")
-    lead = lead_over(comparison, LEAD_FROM, LEAD_TO)
     rows = [[name, (f"{100 * share:.0f} %", share)] for name, share in lead.share.items()]
     crossed = [
         f"{a} and {b} cross at lam {', '.join(f'{lam:.1f}' for lam in places)} nm."
