@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+import struct
 from contextlib import suppress
 from typing import Any
 
@@ -155,3 +156,19 @@ def test_a_file_that_is_cut_short(cut: float) -> None:
     whole = written(compression="gzip")
     with pytest.raises(DamagedError):
         read_all(whole[: int(cut * len(whole))])
+
+
+def test_one_chunk_listed_again_and_again_is_read_once() -> None:
+    """Else a small file could name the same data a million times."""
+    file = io.BytesIO()
+    with h5py.File(file, "w") as content:
+        content.create_dataset("a", data=np.arange(30.0), chunks=(10,))
+    damaged = file.getvalue()
+    for whole, other in [
+        (struct.pack("<QQ", 30, 30), struct.pack("<QQ", 10, 10)),  # how many rows there are
+        *((struct.pack("<IIQQ", 80, 0, at, 0), struct.pack("<IIQQ", 80, 0, 0, 0)) for at in (10, 20)),  # of each chunk
+    ]:
+        assert damaged.count(whole) == 1
+        damaged = damaged.replace(whole, other)
+    with pytest.raises(DamagedError, match="more chunks than fit"):
+        read_all(damaged)
