@@ -29,17 +29,17 @@ def publish(made: str, results: str, page: str) -> None:
 
 def show(made: str, page: str, marks: tuple[str, str] = BENCH) -> None:
     """Put measurements between the marks of a page."""
-    before, _, after = parts(page, marks)
+    before, _, after = _parts(page, marks)
     begins, ends = marks
     write_text(f"{before}{begins}\n\n{made}\n\n{ends}{after}", ROOT / page)
 
 
-def between(page: str, marks: tuple[str, str] = BENCH) -> str:
+def between(page: str, marks: tuple[str, str]) -> str:
     """What stands between the marks of a page."""
-    return parts(page, marks)[1].strip()
+    return _parts(page, marks)[1].strip()
 
 
-def parts(page: str, marks: tuple[str, str]) -> tuple[str, str, str]:
+def _parts(page: str, marks: tuple[str, str]) -> tuple[str, str, str]:
     """A page before, between and after its marks."""
     before, rest = (ROOT / page).read_text(encoding="utf-8").split(marks[0])
     middle, after = rest.split(marks[1])

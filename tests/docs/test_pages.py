@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.shown import highlights, read_table
-from benchmarks.tables import RESULTS
+from benchmarks.shown import PEERS, highlights, read_table, speedup
+from benchmarks.tables import BENCH, RESULTS, between
 from flatmetric.scoring.scored import SCHEMA
 from tests.docs.pages import PAGES, ROOT, WITH_COMMANDS, WITH_PYTHON, commands, name
 
@@ -68,11 +68,22 @@ def test_the_gallery_has_what_pages_show() -> None:
 )
 def test_pages_show_the_table_of_the_last_benchmark(results: str, page: str) -> None:
     table = (RESULTS / f"{results}.md").read_text(encoding="utf-8")
-    assert table.strip() in (ROOT / page).read_text(encoding="utf-8")
+    assert between(page, BENCH) == table.strip()
 
 
 def test_readme_shows_rows_of_the_last_benchmark() -> None:
-    assert highlights(read_table()) in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert between("README.md", BENCH) == highlights(read_table())
+
+
+def test_the_first_sentence_about_speed_is_that_of_the_table() -> None:
+    ratios: dict[bool, list[float]] = {True: [], False: []}
+    for row in read_table():
+        if row["peer"] in PEERS and row["peer"] != "dense LP (HiGHS)":
+            ratios[row["what"] == "four dimensions"].append(float(f"{speedup(row):.2g}"))
+    (low, high), (deep_low, deep_high) = ((min(ratios[deep]), max(ratios[deep])) for deep in (False, True))
+    said = f"{low:.0f} to {high:.0f} times as fast as the exact peers on the same points in two and three dimensions"
+    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    assert f"{said}, {deep_low:.0f} to {deep_high:.0f} times in four" in page
 
 
 def test_the_readme_names_commands_that_exist() -> None:
