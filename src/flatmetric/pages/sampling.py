@@ -82,19 +82,20 @@ def frames_content(scores: Sequence[Score], budget: int = ROWS) -> dict[str, Any
         costs[k, at] = table["flat_metric_nm"] * len(score.matched.truth_kept)
         rows[at] += table["n_pred"]
     rows[np.searchsorted(numbers, tables[0]["frame"])] += tables[0]["n_truth"]
-    at = chosen_frames(costs.max(axis=0), rows, budget)
-    truth = _Side(scores[0].matched.truth, scores[0].matched.truth_kept, numbers[at])
+    chosen = chosen_frames(costs.max(axis=0), rows, budget)
+    frames = numbers[chosen]
+    truth = _Side(scores[0].matched.truth, scores[0].matched.truth_kept, frames)
     molecules = truth.by_frame(truth.columns())
     programs = []
-    for score, cost in zip(scores, costs[:, at], strict=True):
-        pred = _Side(score.matched.pred, score.matched.pred_kept, numbers[at])
+    for score, cost in zip(scores, costs[:, chosen], strict=True):
+        pred = _Side(score.matched.pred, score.matched.pred_kept, frames)
         found = pred.by_frame(pred.columns() | _plan(score, truth, pred))
         paid = truth.by_frame({"truth_cost": rounded(score.costs.of_truth()[truth.at], 2)})
         totals = [{"cost": round(total, 2)} for total in cost.tolist()]
         programs.append([f | p | total for f, p, total in zip(found, paid, totals, strict=True)])
     shown = [
         {"frame": frame, "truth": true, "programs": list(made)}
-        for frame, true, *made in zip(numbers[at].tolist(), molecules, *programs, strict=True)
+        for frame, true, *made in zip(frames.tolist(), molecules, *programs, strict=True)
     ]
     return {"total": len(numbers), "shown": shown, "molecules": len(scores[0].matched.truth_kept)}
 
