@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -11,17 +10,19 @@ from concurrent.futures import (
     BrokenExecutor,
     Executor,
     Future,
-    ProcessPoolExecutor,
     ThreadPoolExecutor,
     wait,
 )
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from flatmetric._progress import Progress
 from flatmetric._validation import thread_count
 from flatmetric.errors import InputError
+
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
 
 GO_ON = "run the same command again to go on from here"
 """What to do after work that was broken off."""
@@ -282,6 +283,9 @@ def _main_left_out() -> Iterator[None]:
 @contextmanager
 def _processes(jobs: int) -> Iterator[ProcessPoolExecutor]:
     """Fresh processes, which share no locks with this one; they end with the block, at once if something is wrong."""
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
     pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
     try:
         yield pool

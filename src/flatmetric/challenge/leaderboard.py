@@ -17,8 +17,7 @@ from flatmetric._progress import Progress
 from flatmetric._shown import Shown
 from flatmetric._work import Failed, Workers
 from flatmetric.challenge.store import ScoreStore
-from flatmetric.challenge.submissions import Found, Submission, Tables, options_for
-from flatmetric.challenge.training import tuned_name
+from flatmetric.challenge.submissions import Found, Submission, Tables, options_for, tuned_name
 from flatmetric.errors import InputError, printable
 from flatmetric.formats.conversion import ReadOptions
 from flatmetric.formats.read import read_file, read_once

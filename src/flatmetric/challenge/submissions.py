@@ -17,6 +17,8 @@ OPTIONS = "submissions.toml"
 """Reading options of single files, by their path from the folder that this file is in."""
 _FOLDERS_ABOVE = 3  # result, results, DATASET, FOLDER
 _PARTS = "____"  # between the parts of the challenge's file names
+TUNED = "-tuned"
+"""The end of the name of a method that was tuned."""
 
 
 Tables = dict[Path, dict[str, dict[str, Any]]]
@@ -166,3 +168,14 @@ def program_names(paths: list[Path]) -> list[str]:
         raise InputError(f"{next(p for p in paths if paths.count(p) > 1)}: is given twice; give each result once")
     short = [path.name.split(".")[0] or path.name for path in paths]
     return short if len(set(short)) == len(short) else [str(path) for path in paths]
+
+
+def tuned_name(method: str) -> str:
+    """The name of a method among the participants when it is tuned.
+
+    Examples
+    --------
+    >>> tuned_name("dog")
+    'dog-tuned'
+    """
+    return f"{method}{TUNED}"

@@ -13,6 +13,7 @@ from flatmetric._files import make_folder
 from flatmetric._progress import Progress
 from flatmetric._work import Workers
 from flatmetric.challenge.runner import LOCALIZE, OURS, Program, Run, run_programs
+from flatmetric.challenge.submissions import TUNED, tuned_name
 from flatmetric.localizers.registry import METHODS
 from flatmetric.simulation.datasets import Dataset
 from flatmetric.statistics.entries import Entry
@@ -20,7 +21,6 @@ from flatmetric.statistics.ranking import kind_of
 
 TRAINING = "training"
 """The folder of the training sets."""
-_SUFFIX = "-tuned"
 _MOLECULES = 700.0  # in a training set
 _FEWEST, _MOST = 27, 3000  # frames
 _OTHER_SEED = 1_000_003
@@ -54,17 +54,6 @@ def training_set(dataset: Dataset) -> Dataset:
         structure="microtubules",
         frames=int(enough),
     )
-
-
-def tuned_name(method: str) -> str:
-    """The name of a method among the participants when it is tuned.
-
-    Examples
-    --------
-    >>> tuned_name("dog")
-    'dog-tuned'
-    """
-    return f"{method}{_SUFFIX}"
 
 
 def train(
@@ -131,7 +120,7 @@ def tuned_and_usual(entries: Sequence[Entry]) -> list[tuple[str, str, float, flo
     values = {(entry.dataset, entry.program): entry.metrics["flat_metric"] for entry in entries}
     rows = []
     for (dataset, program), value in values.items():
-        usual = values.get((dataset, program.removesuffix(_SUFFIX)))
-        if program.endswith(_SUFFIX) and value is not None and usual is not None:
-            rows.append((dataset, program.removesuffix(_SUFFIX), value, usual))
+        usual = values.get((dataset, program.removesuffix(TUNED)))
+        if program.endswith(TUNED) and value is not None and usual is not None:
+            rows.append((dataset, program.removesuffix(TUNED), value, usual))
     return rows

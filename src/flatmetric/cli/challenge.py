@@ -196,7 +196,8 @@ def _run(options: ChallengeFlags, taken: set[str], executor: Executor | None) ->
         run_programs,
         taking_part,
     )
-    from flatmetric.challenge.training import train, tuned_name
+    from flatmetric.challenge.submissions import tuned_name
+    from flatmetric.challenge.training import train
 
     datasets = _datasets(options, taken)
     methods = taking_part(options["participants"], [dataset.optics for dataset in datasets])
