@@ -131,21 +131,21 @@ def pair_sentence(pair: Pair) -> str:
 
 
 def lead_sentence(lead: Lead) -> str:
-    """Whether the best program depends on lam, in plain words.
+    """Whether it depends on lam which program has the lowest Flat Metric, in plain words; how sure that is, pairs tell.
 
     Examples
     --------
     >>> from flatmetric.statistics.comparison import Lead
     >>> lead_sentence(Lead(10.0, 250.0, {"A": 0.71, "B": 0.29}, {("A", "B"): (79.0,)}))
-    'Which is best depends on lam: A for 71 % of lam from 10 to 250 nm, B for 29 %.'
+    'Which has the lowest Flat Metric depends on lam: A for 71 % of lam from 10 to 250 nm, B for 29 %.'
     """
     leaders = {name: share for name, share in lead.share.items() if share > 0}
     span = f"lam from {lead.low:g} to {lead.high:g} nm"
     if len(leaders) == 1:
-        return f"{next(iter(leaders))} is best for every {span}."
+        return f"{next(iter(leaders))} has the lowest Flat Metric for every {span}."
     (first, part), *others = sorted(leaders.items(), key=lambda one: -one[1])
     rest = ", ".join(f"{name} for {_percent(share)}" for name, share in others)
-    return f"Which is best depends on lam: {first} for {_percent(part)} of {span}, {rest}."
+    return f"Which has the lowest Flat Metric depends on lam: {first} for {_percent(part)} of {span}, {rest}."
 
 
 def _percent(share: float) -> str:

@@ -83,3 +83,20 @@ def test_no_verdict_stands_alone_on_a_file_that_is_wrong(files: list[Path], tmp_
     assert printed.index(doubt) < printed.index("good is better than pixels")
     assert doubt in page.read_text(encoding="utf-8")
     assert "Fix " not in run("compare", *files).stdout
+
+
+def test_a_page_says_first_whether_the_lowest_depends_on_lam(files: list[Path], tmp_path: Path) -> None:
+    page, truth = tmp_path / "page.html", tmp_path / "two.csv"
+    assert run("compare", *files, "--report", page).returncode == 0
+    assert "good has the lowest Flat Metric for every lam from 10 to 250 nm." in page.read_text(encoding="utf-8")
+    pd.DataFrame({"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}).to_csv(truth, index=False)
+    pd.DataFrame({"frame": [1], "x": [1.0], "y": [0.0]}).to_csv(tmp_path / "precise.csv", index=False)
+    pd.DataFrame({"frame": [1, 2], "x": [40.0, 40.0], "y": [0.0, 0.0]}).to_csv(tmp_path / "complete.csv", index=False)
+    words = (truth, tmp_path / "precise.csv", tmp_path / "complete.csv", "--no-check", "--report", page)
+    done = run("compare", *words)
+    assert done.returncode == 0, done.stderr
+    # Half of (1 + lam) against 40 nm: the curves cross at 79 nm.
+    said = (
+        "Which has the lowest Flat Metric depends on lam: complete for 71 % of lam from 10 to 250 nm, precise for 29 %."
+    )
+    assert said in page.read_text(encoding="utf-8").split("What to do next")[0]
