@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from flatmetric.metrics.table import METRICS
@@ -146,6 +147,18 @@ def lead_sentence(lead: Lead) -> str:
     (first, part), *others = sorted(leaders.items(), key=lambda one: -one[1])
     rest = ", ".join(f"{name} for {_percent(share)}" for name, share in others)
     return f"Which has the lowest Flat Metric depends on lam: {first} for {_percent(part)} of {span}, {rest}."
+
+
+def crossing_sentence(a: str, b: str, places: Sequence[float]) -> str:
+    """Where the curves of two programs cross, lam in nm.
+
+    Examples
+    --------
+    >>> crossing_sentence("A", "B", [79.0, 120.25]), crossing_sentence("A", "C", [])
+    ('A and B cross at lam 79.0, 120.2 nm', 'A and C cross nowhere')
+    """
+    where = f"at lam {', '.join(f'{lam:.1f}' for lam in places)} nm" if places else "nowhere"
+    return f"{a} and {b} cross {where}"
 
 
 def _percent(share: float) -> str:

@@ -78,7 +78,8 @@ def test_no_verdict_stands_alone_on_a_file_that_is_wrong(files: list[Path], tmp_
     table.to_csv(tmp_path / "pixels.csv", index=False)
     page = tmp_path / "page.html"
     printed = run("compare", files[0], files[2], tmp_path / "pixels.csv", "--report", page).stdout
-    (doubt,) = (line for line in printed.splitlines() if line.startswith("Fix pixels first: its file"))
+    (doubt,) = (line for line in printed.splitlines() if line.startswith("Fix pixels first: "))
+    assert "its file is probably wrong (positions are 0.0" in doubt
     assert "times the true ones: they are not in nm), so what is said of it here is not about the program." in doubt
     assert printed.index(doubt) < printed.index("good is better than pixels")
     assert doubt in page.read_text(encoding="utf-8")

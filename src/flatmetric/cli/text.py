@@ -15,6 +15,7 @@ from flatmetric.quality.findings import BY_HAND
 from flatmetric.sentences import (
     budget_sentence,
     compared_sentence,
+    crossing_sentence,
     disagreements,
     doubts,
     intervals_title,
@@ -272,9 +273,7 @@ def lead_text(lead: Lead) -> str:
     """Which program leads for which lam, and where the curves cross."""
     lines = [f"best for lam from {lead.low:g} to {lead.high:g} nm:"]
     lines += [f"  {name} {100 * share:.0f} %" for name, share in lead.share.items()]
-    for (a, b), places in lead.crossings.items():
-        where = f"at lam {', '.join(f'{lam:.1f}' for lam in places)} nm" if places else "nowhere"
-        lines.append(f"  {a} and {b} cross {where}")
+    lines += [f"  {crossing_sentence(a, b, places)}" for (a, b), places in lead.crossings.items()]
     return "\n".join(lines)
 
 

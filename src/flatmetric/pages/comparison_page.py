@@ -13,7 +13,7 @@ from flatmetric.pages.details import bins_of, detail_content, detail_sections
 from flatmetric.pages.html import Html, Section, option, page, paragraph, table
 from flatmetric.pages.parts import Scored
 from flatmetric.pages.picture import shared_content
-from flatmetric.sentences import disagreements, doubts, lead_sentence, pair_sentence
+from flatmetric.sentences import crossing_sentence, disagreements, doubts, lead_sentence, pair_sentence
 from flatmetric.statistics.comparison import Comparison, Lead
 
 _MOST_DETAILED = 8  # programs that can be shown side by side; more would make the page too large
@@ -142,11 +142,7 @@ def _lead(lead: Lead | None) -> str:
     if lead is None:
         return paragraph("No true molecule is left to compare with.")
     rows = [[name, (f"{100 * share:.0f} %", share)] for name, share in lead.share.items()]
-    crossed = [
-        f"{a} and {b} cross at lam {', '.join(f'{lam:.1f}' for lam in places)} nm."
-        for (a, b), places in lead.crossings.items()
-        if places
-    ]
+    crossed = [f"{crossing_sentence(a, b, places)}." for (a, b), places in lead.crossings.items() if places]
     crossings = "".join(map(paragraph, crossed)) or paragraph("No two curves cross.")
     share = f"Part of lam from {lead.low:g} to {lead.high:g} nm in which it is best"
     return crossings + table("lead", share, ["program", "share"], rows)
