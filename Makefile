@@ -49,7 +49,7 @@ browser:
 
 # The drawing library of the pages, from its packages; needs node, and only where the marks in use change.
 plot:
-	cd src/flatmetric/pages/assets/plot && npm install --no-package-lock --silent && npm run --silent build
+	cd src/flatmetric/reports/assets/plot && npm install --no-package-lock --silent && npm run --silent build
 
 # How the core scales with the number of threads, which needs a compiler alone; and the same under the thread sanitizer, with fewer points.
 scaling: build/scaling

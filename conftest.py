@@ -1,4 +1,4 @@
-"""Tests of `flatmetric.torch` are left out where PyTorch is missing, and that is said; readers hide no faults."""
+"""Leaves out the tests of `flatmetric.torch` where PyTorch is missing, and reports it; readers hide no faults."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from importlib.util import find_spec
 
 import pytest
 
+from flatmetric.errors import InputError
 from flatmetric.formats import read
 
 _HAS_TORCH = find_spec("torch") is not None
@@ -20,6 +21,10 @@ def pytest_report_header() -> list[str]:
 
 
 @pytest.fixture(autouse=True)
-def _raise_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fault that a format does not see coming fails the test."""
-    monkeypatch.setattr(read, "RAISE_ALL", True)
+def _no_hidden_faults(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault that a format does not foresee fails the test."""
+
+    def fail(error: Exception, *_: object) -> InputError:
+        raise error
+
+    monkeypatch.setattr(read, "unforeseen", fail)

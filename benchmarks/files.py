@@ -152,17 +152,17 @@ def first_paint_seconds() -> float | None:
     """Until a person sees the page of a million molecules; None without a browser."""
     import shutil
 
-    from flatmetric.pages.parts import Scored
-    from flatmetric.pages.score_page import score_page
+    from flatmetric.reports.parts import NamedScore
+    from flatmetric.reports.score_page import score_page
     from tests.scenes import million
 
     if shutil.which("chromium") is None or shutil.which("chromedriver") is None:
         return None
-    from tests.pages.browser import Browser
+    from tests.reports.browser import Browser
 
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "million.html"
-        page.write_text(score_page(Scored("million", fm.score(*million())), "flatmetric score"), encoding="utf-8")
+        page.write_text(score_page(NamedScore("million", fm.score(*million())), "flatmetric score"), encoding="utf-8")
         browser = Browser(Path(folder))
         try:
             browser.open(page)

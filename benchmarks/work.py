@@ -16,9 +16,9 @@ import pandas as pd
 
 import flatmetric as fm
 from benchmarks.tables import publish, written
-from flatmetric._cluster import DaskExecutor, dask_cluster
 from flatmetric._files import json_text
-from flatmetric._work import Workers
+from flatmetric.execution.cluster import DaskExecutor, dask_cluster
+from flatmetric.execution.workers import Workers
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.statistics.entries import CellCosts, Entry
 from flatmetric.statistics.ranking import rank

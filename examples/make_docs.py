@@ -9,9 +9,10 @@ import tempfile
 import time
 from pathlib import Path
 
-import flatmetric as fm
 from flatmetric.metrics.definitions import definitions_table
-from tests.pages.browser import Browser
+
+import flatmetric as fm
+from tests.reports.browser import Browser
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "src" / "flatmetric" / "data"

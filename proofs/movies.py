@@ -12,6 +12,7 @@ import numpy as np
 import flatmetric as fm
 from flatmetric._arrays import FloatArray
 from flatmetric.localizers.baseline import DEFAULTS, localize
+from flatmetric.options.certainty import Certainty
 from flatmetric.simulation.blinking import Photophysics
 from flatmetric.simulation.datasets import Dataset, named
 from flatmetric.simulation.movie import molecules, structure
@@ -19,7 +20,7 @@ from flatmetric.simulation.optics import Gaussian, spots
 from flatmetric.simulation.structures import Tubes
 from flatmetric.statistics.comparison import pairs_of
 from flatmetric.statistics.entries import entry_of, vary_together
-from flatmetric.statistics.intervals import Certainty, confidence
+from flatmetric.statistics.intervals import confidence
 
 METRICS = ("flat_metric.value", "challenge.jaccard", "challenge.rmse_xy", "challenge.efficiency")
 STRUCTURE_SEED = 777

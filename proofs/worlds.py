@@ -8,9 +8,10 @@ import numpy as np
 
 import flatmetric as fm
 from flatmetric._arrays import FloatArray
+from flatmetric.options.certainty import Certainty
 from flatmetric.statistics.comparison import compare_entries
 from flatmetric.statistics.entries import Entry, entry_of
-from flatmetric.statistics.intervals import Certainty, quantile
+from flatmetric.statistics.intervals import quantile
 from flatmetric.statistics.ranking import rank
 from proofs.movies import measured
 from tests.statistics.worlds import blinking, entries_of

@@ -19,8 +19,8 @@ import pandas as pd
 import pytest
 
 import flatmetric as fm
-from flatmetric._cluster import dask_cluster
-from flatmetric._work import Failed, Workers
+from flatmetric.execution.cluster import dask_cluster
+from flatmetric.execution.workers import Failed, Workers
 from tests.scenes import draw, is_alive, run, wait_until
 
 DASK = [sys.executable, "-m", "dask"]
@@ -252,7 +252,7 @@ pathlib.Path.exists = lambda self, **more: real(self, **more) and not str(self).
 
 
 def test_a_cluster_of_nobody_is_one_sentence(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flatmetric._cluster._PATIENCE_S", 1)
+    monkeypatch.setattr("flatmetric.execution.cluster._PATIENCE_S", 1)
     with started(tmp_path / "c", 0) as cluster:
         address = json.loads(cluster.file.read_text())["address"]
         with pytest.raises(fm.InputError, match="has no worker; start one"), dask_cluster(address, [tmp_path]):

@@ -14,7 +14,7 @@ import pytest
 
 import flatmetric as fm
 from flatmetric.formats.write import write
-from flatmetric.pages.html import page
+from flatmetric.reports.html import page
 from tests.scenes import run, scene
 
 NAMES = (

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flatmetric.challenge import leaderboard
 
 import flatmetric as fm
 from flatmetric import _core, _validation, _work
 from flatmetric.api.leaderboard import board_options
-from flatmetric.challenge import leaderboard
-from flatmetric.challenge.submissions import Found, Submission
+from flatmetric.challenges.submissions import Found, Submission
 from flatmetric.formats import text
 from flatmetric.formats.write import write
 from flatmetric.quality.checking import check_tables

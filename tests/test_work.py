@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 
 import flatmetric as fm
-from flatmetric._work import Failed, Workers
+from flatmetric.execution.workers import Failed, Workers
 from tests.scenes import draw
 
 

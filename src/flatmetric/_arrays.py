@@ -19,6 +19,13 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
+COLUMNS = ("frame", "x", "y", "z", "photons", "sigma", "uncertainty", "background", "id", "channel")
+"""The columns of a table of localizations."""
+WHOLE_COLUMNS = ("frame", "id", "channel")
+"""Those that hold whole numbers."""
+MAY_HAVE_GAPS = ("sigma", "uncertainty", "background")
+"""Those that programs may leave out for some molecules; a gap does not make the row bad."""
+
 LARGEST_WHOLE = 2**53
 """From here on floating-point numbers leave out whole ones, so that a frame or an id may be another one."""
 _CHUNK = 1 << 20  # rows

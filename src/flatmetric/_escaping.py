@@ -1,5 +1,5 @@
 """Names from outside, such as those of files and programs, in text that something else reads: spreadsheets, Markdown,
-LaTeX, terminals. Pages escape theirs in `flatmetric.pages.html`.
+LaTeX, terminals. Pages escape theirs in `flatmetric.reports.html`.
 """
 
 from __future__ import annotations

@@ -229,6 +229,22 @@ def csv_text(rows: Iterable[Iterable[Any]]) -> str:
     return file.getvalue()
 
 
+def columns_table(columns: Any) -> Any:
+    """Columns, or a DataFrame, as a DataFrame whose texts no spreadsheet runs as formulas."""
+    import pandas as pd
+
+    table = pd.DataFrame(columns).rename(columns=in_cell)
+    for name in table.select_dtypes(exclude="number").columns:
+        table[name] = table[name].map(in_cell)
+    return table
+
+
+def write_columns(columns: Any, path: Path) -> None:
+    """Write columns, or a DataFrame, as CSV, whole or not at all; missing values are empty cells."""
+    with whole_file(path) as unfinished:
+        columns_table(columns).to_csv(unfinished, index=False, errors="surrogateescape")
+
+
 def write_text(text: str, path: Path) -> None:
     """Write a text file, whole or not at all.
 

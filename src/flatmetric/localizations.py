@@ -11,21 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from flatmetric._arrays import LARGEST_WHOLE, FloatArray, IntArray, chunks
+from flatmetric._arrays import COLUMNS, LARGEST_WHOLE, MAY_HAVE_GAPS, WHOLE_COLUMNS, FloatArray, IntArray, chunks
 from flatmetric._core import all_within, table_of
-from flatmetric._shown import Shown
+from flatmetric._display import Displayed
 from flatmetric._validation import check_unmasked, thread_count
 from flatmetric.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-NUMBER_COLUMNS = ("x", "y", "z", "photons", "sigma", "uncertainty", "background")
-WHOLE_COLUMNS = ("frame", "id", "channel")
-COLUMNS = ("frame", *NUMBER_COLUMNS, "id", "channel")
 _REQUIRED = ("frame", "x", "y")
-# Programs may leave these out for some molecules; a gap does not make the row bad.
-MAY_HAVE_GAPS = ("sigma", "uncertainty", "background")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +65,7 @@ class Provenance:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Localizations(Shown):
+class Localizations(Displayed):
     """Localizations of one data set, one row each.
 
     Parameters

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from flatmetric.metrics.table import METRICS
 
 if TYPE_CHECKING:
+    from flatmetric.scoring.base_score import BaseScore
     from flatmetric.scoring.intervals import Intervals
     from flatmetric.scoring.score import Score
-    from flatmetric.scoring.scored import Scored
     from flatmetric.statistics.comparison import Comparison, Lead, Pair
 
 
@@ -29,7 +29,7 @@ def budget_sentence(value: float, displaced: float, missed: float, false: float,
     return f"On average {value:.1f} nm per {unit}; {100 * parts[largest] / value:.0f} % of it from {largest}."
 
 
-def compared_sentence(score: Scored) -> str:
+def compared_sentence(score: BaseScore) -> str:
     """What was compared, and by which rules."""
     protocol = score.protocol
     axial = f" / {protocol.tolerance_z:g}" if score.dim == 3 else ""
@@ -71,11 +71,11 @@ def disagreements(comparison: Comparison) -> list[str]:
 
     Examples
     --------
-    >>> from flatmetric.scoring.score import score
+    >>> import flatmetric as fm
     >>> from flatmetric.statistics.comparison import compare_scores
     >>> truth = {"frame": list(range(1, 41)), "x": [0.0] * 40, "y": [0.0] * 40}
     >>> few = {"frame": list(range(1, 21)), "x": [1.0] * 20, "y": [0.0] * 20}
-    >>> compared = compare_scores({"few": score(truth, few), "all": score(truth, dict(truth, x=[9.0] * 40))})
+    >>> compared = compare_scores({"few": fm.score(truth, few), "all": fm.score(truth, dict(truth, x=[9.0] * 40))})
     >>> disagreements(compared)
     ['few has the best RMSE lateral but the worst Flat Metric: 62.5 nm of it is from missed molecules.']
     """

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from flatmetric.challenge import runner as runner_module
 
 import flatmetric as fm
-from flatmetric.challenge import runner as runner_module
-from flatmetric.challenge.runner import Program
+from flatmetric.challenges.runner import Program
 from flatmetric.formats.write import write
 from flatmetric.simulation.datasets import PAPER, named
 from flatmetric.simulation.folder import STACK, simulate_folder

@@ -19,7 +19,7 @@ import pytest
 from scipy import stats
 
 import flatmetric as fm
-from flatmetric.challenge.store import FILE
+from flatmetric.challenges.store import FILE
 from flatmetric.formats.write import write
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.statistics.comparison import Pair

@@ -13,18 +13,18 @@ from typing import Any
 
 import click
 import pytest
+from flatmetric.api.options import options_of
 
 import flatmetric as fm
-from flatmetric._cluster import dask_cluster
 from flatmetric.api import options
-from flatmetric.api.options import options_of
 from flatmetric.api.simulate import Simulated
 from flatmetric.cli.app import COMMANDS, app
+from flatmetric.execution.cluster import dask_cluster
+from flatmetric.options.certainty import Certainty
 from flatmetric.plots.tuning import draw_trials
 from flatmetric.quality.validation import Validation
 from flatmetric.scoring.score import ScoreOptions
 from flatmetric.statistics.entries import entry_of
-from flatmetric.statistics.intervals import Certainty
 from flatmetric.statistics.ranking import rank
 from tests.scenes import run
 

@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks.shown import PEERS, highlights, read_table, speedup
 from benchmarks.tables import BENCH, RESULTS, between
-from flatmetric.scoring.scored import SCHEMA
+from flatmetric.scoring.base_score import SCHEMA
 from tests.docs.pages import PAGES, ROOT, WITH_COMMANDS, WITH_PYTHON, commands, name
 
 

@@ -7,7 +7,8 @@ import pytest
 
 import flatmetric as fm
 from flatmetric.localizers.baseline import DEFAULTS, localize
-from flatmetric.metrics.bound import Imaging, precision_bound
+from flatmetric.metrics.bound import precision_bound
+from flatmetric.options.scoring import Imaging
 from flatmetric.simulation.camera import Camera
 from flatmetric.simulation.optics import Gaussian, spots
 

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import flatmetric as fm
-from flatmetric.pages.parts import Scored
-from flatmetric.pages.score_page import score_page
+from flatmetric.reports.parts import NamedScore
+from flatmetric.reports.score_page import score_page
 from flatmetric.statistics.entries import entry_of
 from flatmetric.statistics.intervals import confidence
 from tests.scenes import run
@@ -68,7 +68,7 @@ def test_every_output_has_it(tmp_path: Path) -> None:
     values = json.loads(run("score", *files, "--json", "-").stdout)["calibration"]
     assert values["xy"] == pytest.approx(score.calibration.xy) and values["claims"] == 50
     assert "calibration.xy" in run("score", *files, "--csv", "-").stdout
-    assert f">{shown}<" in score_page(Scored("bold", score), "flatmetric score")
+    assert f">{shown}<" in score_page(NamedScore("bold", score), "flatmetric score")
     assert entry_of("d", "bold", score).metrics["calibration"] == score.calibration.xy
     run("leaderboard", tmp_path, "--out", tmp_path / "board")
     assert "calibration" in (tmp_path / "board" / "leaderboard.csv").read_text()

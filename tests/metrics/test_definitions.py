@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flatmetric.metrics.definitions import DEFINITIONS, definitions_table
+
 from flatmetric.metrics.table import METRICS
 from tests.scenes import ROOT
 

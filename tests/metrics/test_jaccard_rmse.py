@@ -16,7 +16,7 @@ import flatmetric as fm
 from flatmetric.metrics.base import Reasons, Settings, Sums, evaluate
 from flatmetric.metrics.jaccard_rmse import ChallengeScore
 from flatmetric.metrics.match_sums import MatchedRows, sum_matches
-from flatmetric.scoring.scored import plain_values
+from flatmetric.options.scoring import plain
 
 # What looks wrong with made-up tables is not what is tested here.
 pytestmark = pytest.mark.filterwarnings("ignore::flatmetric.FindingWarning")
@@ -88,7 +88,7 @@ def efficiencies(jaccard: float, lateral: float, axial: float = 0.0) -> tuple[fl
 @pytest.mark.parametrize("row", RUNS, ids=run_id)
 def test_every_number_of_the_official_scorer(row: dict[str, str]) -> None:
     score = scored(row)
-    found = plain_values(score.challenge)
+    found = plain(score.challenge)
     names = NAMES | (AXIAL if row["mode"] == "3D" else {})
     for theirs, ours in names.items():
         expected = float(row[theirs])

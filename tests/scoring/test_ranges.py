@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 
 import flatmetric as fm
-from flatmetric._work import Workers
+from flatmetric.execution.workers import Workers
 from flatmetric.localizations import Localizations
-from flatmetric.matching.protocol import Protocol, Wobble
-from flatmetric.metrics.bound import Imaging
+from flatmetric.options.rules import Protocol, Wobble
+from flatmetric.options.scoring import Imaging
 from flatmetric.scoring.ranges import score_ranges
 from flatmetric.scoring.score import ScoreOptions, score
 from tests.scenes import run

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import flatmetric as fm
-from flatmetric.matching.protocol import Protocol, Wobble, read_wobble
 from flatmetric.metrics.table import FAMILIES, METRICS
+from flatmetric.options.rules import Protocol, Wobble, read_wobble
 from flatmetric.scoring.breakdown import per_frame, per_molecule, score_in_bins
 from tests.scenes import CHALLENGE, RULES, SCHEMA, numbers, scene
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import flatmetric as fm
+from flatmetric.options.certainty import Certainty
 from flatmetric.statistics.comparison import Comparison, compare_entries, compare_scores, lead_over
 from flatmetric.statistics.entries import entry_of
-from flatmetric.statistics.intervals import Certainty
 from flatmetric.statistics.sampling import variation_of_blocks
 from flatmetric.statistics.simultaneous import compare_all
 from tests.scenes import draw, scene

@@ -11,7 +11,8 @@ import pytest
 import flatmetric as fm
 from flatmetric.metrics.base import SUMMED, Sums, evaluate_many
 from flatmetric.metrics.table import METRICS
-from flatmetric.statistics.intervals import Certainty, confidence, metric_slopes
+from flatmetric.options.certainty import Certainty
+from flatmetric.statistics.intervals import confidence, metric_slopes
 from flatmetric.statistics.sampling import FRAME_ONLY, autocorrelation_time, cell_table, sampling_of
 from tests.scenes import RULES, draw, numbers, scene
 from tests.statistics.worlds import blinking

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from flatmetric.metrics.table import LEADERBOARD
+from flatmetric.options.certainty import Certainty
 from flatmetric.statistics.entries import Entry
-from flatmetric.statistics.intervals import Certainty
 from flatmetric.statistics.ranking import interval_over_methods, kind_of, new_structures, rank
 from tests.statistics.worlds import entries_of
 

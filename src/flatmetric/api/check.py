@@ -1,50 +1,38 @@
-"""`check`, `inspect` and `convert`: is this file right, what is in it, and the same in another format."""
+"""`check`, `inspect` and `convert`: mistakes in a file, what is in it, and the same in another format."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
-from flatmetric._progress import Progress
-from flatmetric.api.inputs import both_tables, file_findings, reading, table_from
-from flatmetric.api.options import (
-    FieldOfView,
-    Lam,
-    Limits,
-    ReadBoth,
-    ReadFile,
-    Threads,
-    Write,
-    keywords,
-    path_of,
-)
-from flatmetric.api.rules import rules_from, with_field
+from flatmetric.api.inputs import both_tables, table_from
+from flatmetric.api.read import FileOptions
 from flatmetric.errors import InputError
+from flatmetric.execution.progress import Progress
 from flatmetric.formats.write import Written, files_of, writable_format, write
 from flatmetric.matching.matched import dimension
-from flatmetric.matching.protocol import Protocol, field_of_view
+from flatmetric.options.base import group, option, path_of, takes
+from flatmetric.options.rules import Protocol
+from flatmetric.options.scoring import CheckOptions
 from flatmetric.quality.checking import check_tables
+from flatmetric.quality.field import with_field
 from flatmetric.quality.findings import Findings
 from flatmetric.quality.inspect import Inspection, inspect_table
+from flatmetric.scoring.checked import findings_of_files
 
 if TYPE_CHECKING:
-    from flatmetric.api.options import Source
+    from flatmetric.api.types import Source
 
 
-class CheckArguments(Lam, Limits, ReadBoth, Threads, total=False):
-    """The options of `check`."""
-
-
-@keywords(CheckArguments)
-def check(
-    truth: Source, pred: Source, *, progress: Progress | None = None, **given: Unpack[CheckArguments]
-) -> Findings:
+@takes(CheckOptions)
+def check(truth: Source, pred: Source, *, progress: Progress | None = None, options: CheckOptions) -> Findings:
     """What looks wrong with a result as a whole, each with its size and a fix; empty if nothing does.
 
     First its frames (none, not those of the truth, an offset of any size, shuffled), then exchanged, mirrored or turned
-    axes, unit, scale, rotation, drift, shift, sign of z, repeated rows, missing frames, and a border that it is
-    blind in.
+    axes, unit, scale, rotation, drift, shift, sign of z, repeated rows, missing frames, and a border without
+    detections.
 
     Parameters
     ----------
@@ -63,20 +51,27 @@ def check(
     >>> print(fm.check(truth, late)[0].fix)
     frame_base=2
     """
-    true, found = both_tables(truth, pred, given, progress=progress)
-    protocol, of_field = with_field(rules_from(given), given, true, found)
-    dim, lam = dimension(true, found, protocol), given["lam"]
-    findings = check_tables(true, found, lam=lam, protocol=protocol, dim=dim, threads=given.get("threads"))
-    about_files = [*file_findings(true, "truth"), *file_findings(found, "pred"), *([of_field] if of_field else [])]
-    return Findings((*about_files, *findings), true, found, given["lam"])
+    target = None if options.apply is None else path_of(options.apply, "apply")
+    format = None if target is None else writable_format(target, None)
+    true, table = both_tables(truth, pred, options, progress=progress)
+    rules, of_field = with_field(options.rules, true, table)
+    lam, dim = options.metrics.lam, dimension(true, table, rules)
+    findings = check_tables(true, table, lam, rules, dim, options.execution.threads)
+    every = Findings((*findings_of_files(true, table, of_field=of_field), *findings), true, table, lam)
+    if target is not None and format is not None:
+        write(every.apply(table), target, format)
+    return every
 
 
-class InspectArguments(FieldOfView, ReadFile, Threads, total=False):
+@dataclass(frozen=True, kw_only=True)
+class InspectOptions(FileOptions):
     """The options of `inspect`."""
 
+    rules: Protocol = group(Protocol, only=("fov",), start=False)
 
-@keywords(InspectArguments)
-def inspect(file: Source, *, progress: Progress | None = None, **given: Unpack[InspectArguments]) -> Inspection:
+
+@takes(InspectOptions)
+def inspect(file: Source, *, progress: Progress | None = None, options: InspectOptions) -> Inspection:
     """What a file is, how it was understood, and what looks wrong in it, without any truth; lengths in nm.
 
     Parameters
@@ -92,26 +87,27 @@ def inspect(file: Source, *, progress: Progress | None = None, **given: Unpack[I
     >>> fm.inspect({"frame": [3, 7], "x": [1.0, 2.0], "y": [0.0, 5.0]}).frames
     (3, 7)
     """
-    fov = given.get("fov")
-    field = None if fov is None else Protocol(fov=field_of_view(fov)).fov
-    return inspect_table(
-        table_from(file, "file", reading(given), threads=given.get("threads"), progress=progress), field
+    table = table_from(file, "file", options.reading, threads=options.execution.threads, progress=progress)
+    return inspect_table(table, options.rules.fov)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConvertOptions(FileOptions):
+    """The options of `convert`."""
+
+    to: str | None = option(
+        None,
+        "Format to write: challenge-standard, thunderstorm, picasso or parquet; default: by the suffix.",
+        section="Output",
+        metavar="FORMAT",
     )
 
 
-class ConvertArguments(Write, ReadFile, Threads, total=False):
-    """The options of `convert`."""
-
-
-@keywords(ConvertArguments)
+@takes(ConvertOptions)
 def convert(
-    source: Source,
-    target: str | os.PathLike[str],
-    *,
-    progress: Progress | None = None,
-    **given: Unpack[ConvertArguments],
+    source: Source, target: str | os.PathLike[str], *, progress: Progress | None = None, options: ConvertOptions
 ) -> Written:
-    """Write a table in another format, keeping all that it can hold; tells what was lost or filled in.
+    """Write a table in another format, keeping all that it can hold; the result lists what was lost or set to 0.
 
     Parameters
     ----------
@@ -132,10 +128,10 @@ def convert(
     'thunderstorm'
     """
     path = path_of(target, "target")
-    chosen = writable_format(path, given.get("to"))
+    chosen = writable_format(path, options.to)
     if isinstance(source, (str, os.PathLike)):
-        taken = {file.resolve() for file in (Path(source), Path(source).with_suffix(".yaml"))}
-        if any(file.exists() and file.resolve() in taken for file in files_of(path, chosen)):
+        inputs = {file.resolve() for file in (Path(source), Path(source).with_suffix(".yaml"))}
+        if any(file.exists() and file.resolve() in inputs for file in files_of(path, chosen)):
             raise InputError(f"{path}: is the input; give another name for the output")
-    table = table_from(source, "source", reading(given), threads=given.get("threads"), progress=progress)
+    table = table_from(source, "source", options.reading, threads=options.execution.threads, progress=progress)
     return write(table, path, chosen)

@@ -7,37 +7,33 @@ import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
-from flatmetric._progress import Progress
-from flatmetric._work import Failed, Workers
-from flatmetric.api.inputs import reading, reading_truth, table_from, warn
-from flatmetric.api.options import Checked, ReadBoth, Scoring, Sure, Threads, keywords
-from flatmetric.api.score import certainty, scored_with_findings
-from flatmetric.challenge.submissions import program_names
+from flatmetric.api.inputs import table_from, warn
+from flatmetric.challenges.submissions import program_names
 from flatmetric.errors import InputError
-from flatmetric.formats.conversion import ReadOptions
+from flatmetric.execution.progress import Progress
+from flatmetric.execution.workers import Failed, Workers
 from flatmetric.formats.read import read_once
 from flatmetric.localizations import Localizations
+from flatmetric.options.base import takes
+from flatmetric.options.scoring import CompareOptions, ScoreOptions
+from flatmetric.scoring.checked import score_and_check
 from flatmetric.scoring.score import Score
 from flatmetric.statistics.comparison import Comparison, compare_scores
 
 if TYPE_CHECKING:
-    from flatmetric.api.options import Source
+    from flatmetric.api.types import Source
 
 
-class CompareArguments(Scoring, Sure, Checked, ReadBoth, Threads, total=False):
-    """The options of `compare`."""
-
-
-@keywords(CompareArguments)
+@takes(CompareOptions)
 def compare(
     truth: Source,
     results: Mapping[str, Source] | Sequence[str | os.PathLike[str]],
     *,
     progress: Progress | None = None,
     executor: Executor | None = None,
-    **given: Unpack[CompareArguments],
+    options: CompareOptions,
 ) -> Comparison:
     """Rank two or more results on one truth by Flat Metric, with intervals and paired differences over frames.
 
@@ -61,43 +57,34 @@ def compare(
     >>> c.names, c.pairs[0].difference
     (('near', 'far'), -4.0)
     """
-    named, workers = _named(results), Workers(given.get("threads"), executor)
+    named, workers = _named(results), Workers(options.execution.threads, executor)
     # Where there are more results than threads, each thread has its own.
     threads = 1 if workers.elsewhere or workers.jobs <= len(named) else workers.jobs
     if threads > 1:
         workers = Workers(1)
-    of_truth, own = reading_truth(given), reading(given)
-    values: dict[str, Any] = {**given, "ci": None, "threads": threads}
-    true = truth
+    for_one, true = options.for_one(threads), truth
     if not (workers.elsewhere and isinstance(truth, (str, os.PathLike))):
-        true = table_from(truth, "truth", of_truth, threads=given.get("threads"), progress=progress)
+        true = table_from(truth, "truth", options.truth, threads=options.execution.threads, progress=progress)
     here = Path.cwd() if workers.elsewhere else Path()
-    tasks = [(here, true, of_truth, name, result, own, values) for name, result in named.items()]
+    tasks = [(here, true, name, result, for_one) for name, result in named.items()]
     scores = {}
-    outcomes = workers.run(_scored, tasks, what="scoring", progress=progress)
+    outcomes = workers.run(_score_one, tasks, what="scoring", progress=progress)
     for name, outcome in zip(named, outcomes, strict=True):
         if isinstance(outcome, Failed):
             raise InputError(f"{name}: could not be scored, {outcome.reason}")
         warn(outcome.findings, name)
         scores[name] = outcome
-    return compare_scores(scores, certainty(given))
+    return compare_scores(scores, options.certainty)
 
 
-def _scored(
-    here: Path,
-    truth: Any,
-    of_truth: ReadOptions,
-    name: str,
-    result: Any,
-    of_result: ReadOptions,
-    values: Mapping[str, Any],
-) -> Score:
+def _score_one(here: Path, truth: Any, name: str, result: Any, options: ScoreOptions) -> Score:
     """The score of one result; `here` is the folder from which files are named."""
     if isinstance(truth, (str, os.PathLike)):
-        truth = _named_as(read_once(here / truth, of_truth), truth)
-    found = here / result if isinstance(result, (str, os.PathLike)) else result
-    table = table_from(found, f"results[{name!r}]", of_result, threads=values["threads"], per_file=True)
-    return scored_with_findings(truth, table if found is result else _named_as(table, result), values, name)
+        truth = _named_as(read_once(here / truth, options.truth), truth)
+    source = here / result if isinstance(result, (str, os.PathLike)) else result
+    threads = options.execution.threads
+    table = table_from(source, f"results[{name!r}]", options.pred, threads=threads, per_file=True)
+    return score_and_check(truth, table if source is result else _named_as(table, result), options, name)
 
 
 def _named_as(table: Localizations, path: str | os.PathLike[str]) -> Localizations:

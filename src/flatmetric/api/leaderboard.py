@@ -2,51 +2,28 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from concurrent.futures import Executor
-from typing import Annotated, Any, Unpack
 
 from flatmetric._files import write_text
-from flatmetric._progress import Progress
-from flatmetric._work import Workers
-from flatmetric.api.inputs import reading, reading_truth
-from flatmetric.api.options import Checked, Option, ReadBoth, Scoring, Sure, Work, keywords, path_of
-from flatmetric.api.rules import rules_from
-from flatmetric.api.score import certainty, score_options, scored_with_findings
-from flatmetric.challenge.leaderboard import Leaderboard, LeaderboardOptions, write_leaderboard
-from flatmetric.challenge.submissions import find_submissions
-from flatmetric.localizations import Localizations
-from flatmetric.scoring.score import Score
-
-_WORTH_PROCESSES = 64  # results of a twentieth of a second each
+from flatmetric.challenges.leaderboard import Leaderboard, write_leaderboard
+from flatmetric.challenges.submissions import find_submissions
+from flatmetric.execution.progress import Progress
+from flatmetric.options.base import path_of, takes
+from flatmetric.options.scoring import LeaderboardOptions
 
 
-class LeaderboardArguments(Scoring, Sure, Checked, ReadBoth, Work, total=False):
-    """The options of `leaderboard`."""
-
-    out: Annotated[
-        str | os.PathLike[str] | None,
-        Option("Folder for the leaderboard; default FOLDER/leaderboard.", section="Output", metavar="DIR"),
-    ]
-    latex: Annotated[
-        str | os.PathLike[str] | None,
-        Option("Also write the ranks as LaTeX tables.", section="Output", metavar="FILE"),
-    ]
-    replace: Annotated[
-        bool, Option("Replace a leaderboard that was made with other settings.", False, section="Output")
-    ]
-
-
-@keywords(LeaderboardArguments)
+@takes(LeaderboardOptions)
 def leaderboard(
     folder: str | os.PathLike[str],
     *,
     progress: Progress | None = None,
     executor: Executor | None = None,
-    **given: Unpack[LeaderboardArguments],
+    options: LeaderboardOptions,
 ) -> Leaderboard:
-    r"""Score every result in a folder and rank the programs; earlier scores are reused, a bad file is a row.
+    r"""Score every result in a folder and rank the programs.
+
+    Earlier scores are reused, and a bad file is listed with its reason.
 
     Parameters
     ----------
@@ -72,42 +49,8 @@ def leaderboard(
     [(1, 'mine')]
     """
     place = path_of(folder, "folder")
-    target = given.get("out")
-    out = place / "leaderboard" if target is None else path_of(target, "out")
-    board = write_leaderboard(
-        find_submissions(place, out),
-        out,
-        board_options(given, executor),
-        progress=progress,
-        replace=bool(given.get("replace")),
-    )
-    if given.get("latex") is not None:
-        write_text(board.to_latex(), path_of(given["latex"], "latex"))
+    out = place / "leaderboard" if options.out is None else path_of(options.out, "out")
+    board = write_leaderboard(find_submissions(place, out), out, options, executor=executor, progress=progress)
+    if options.latex is not None:
+        write_text(board.to_latex(), path_of(options.latex, "latex"))
     return board
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Scored:
-    """Scores by some options, in one thread and without intervals; travels to other processes."""
-
-    given: dict[str, Any]
-
-    def __call__(self, truth: Localizations, pred: Localizations) -> Score:
-        return scored_with_findings(truth, pred, {**self.given, "threads": 1, "ci": None})
-
-
-def board_options(given: Any, executor: Executor | None = None) -> LeaderboardOptions:
-    """How results are read, scored and ranked, from keywords."""
-    options = score_options(given, rules_from(given))
-    read = {"truth": reading_truth(given), "pred": reading(given)}
-    settings = options.to_dict() | {"read": [str(one) for one in read.values()], "check": given.get("check", True)}
-    sure = certainty(given)
-    return LeaderboardOptions(
-        scored=_Scored(dict(given)),
-        settings=settings | {"certainty": dataclasses.asdict(sure)},
-        certainty=sure,
-        workers=Workers(
-            given.get("jobs"), executor, kind="processes", fewest=_WORTH_PROCESSES, timeout=given.get("timeout")
-        ),
-        **read,
-    )

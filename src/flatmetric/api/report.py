@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from flatmetric._shown import Shown
+from flatmetric._display import Displayed
 from flatmetric.errors import InputError
 
 
-def report(result: Shown, path: str | os.PathLike[str], *, stack: str | os.PathLike[str] | None = None) -> None:
+def report(result: Displayed, path: str | os.PathLike[str], *, stack: str | os.PathLike[str] | None = None) -> None:
     """Write a page with everything about a result, all in one file that needs no network.
 
     Parameters
@@ -32,7 +32,7 @@ def report(result: Shown, path: str | os.PathLike[str], *, stack: str | os.PathL
     >>> "Flat Metric" in page.read_text(encoding="utf-8")
     True
     """
-    if not isinstance(result, Shown):
+    if not isinstance(result, Displayed):
         raise InputError(
             f"result is a {type(result).__name__}; give what score, compare, leaderboard or check returned"
         )

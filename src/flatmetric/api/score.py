@@ -1,36 +1,38 @@
-"""`score` and `confidence`: every metric of a result against the truth, checked, with intervals if asked for."""
+"""`score`, `score_in_ranges` and `confidence`: every metric of a result against the truth, checked."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import os
+import tempfile
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
-from flatmetric._progress import Progress
-from flatmetric.api.inputs import both_tables, file_findings, warn
-from flatmetric.api.options import Checked, Images, MayBeSure, Metrics, ReadBoth, Scoring, Sure, Threads, keywords, only
-from flatmetric.api.rules import rules_from, with_field
-from flatmetric.challenge.submissions import program_name
+from flatmetric.api.inputs import both_tables, table_from, warn
+from flatmetric.challenges.submissions import program_name
 from flatmetric.errors import InputError
-from flatmetric.localizations import Localizations
-from flatmetric.matching.protocol import Protocol
-from flatmetric.quality.findings import Finding, Findings
+from flatmetric.execution.progress import Progress
+from flatmetric.execution.workers import Workers
+from flatmetric.options.base import group, takes
+from flatmetric.options.certainty import Certainty
+from flatmetric.options.execution import ROWS_AT_A_TIME
+from flatmetric.options.scoring import RangeOptions, ScoreOptions
+from flatmetric.quality.field import with_field
+from flatmetric.quality.findings import Findings
+from flatmetric.scoring.checked import findings_of_files, score_and_check
 from flatmetric.scoring.intervals import Intervals
-from flatmetric.scoring.score import Score, ScoreOptions
-from flatmetric.scoring.score import score as score_tables
+from flatmetric.scoring.ranges import RangedScore, score_ranges
+from flatmetric.scoring.score import Score
 
 if TYPE_CHECKING:
-    from flatmetric.api.options import Source
-    from flatmetric.statistics.intervals import Certainty
+    from flatmetric.api.types import Source
 
 
-class ScoreArguments(Scoring, MayBeSure, Checked, Images, ReadBoth, Threads, total=False):
-    """The options of `score`."""
-
-
-@keywords(ScoreArguments)
-def score(truth: Source, pred: Source, *, progress: Progress | None = None, **given: Unpack[ScoreArguments]) -> Score:
+@takes(ScoreOptions)
+def score(truth: Source, pred: Source, *, progress: Progress | None = None, options: ScoreOptions) -> Score:
     """Score a result against the truth: Flat Metric, challenge metrics, RMSMD, GOSPA, OSPA.
 
     Wherever the result looks wrong as a whole, the score has `findings`, which are also one `FindingWarning`.
@@ -52,9 +54,19 @@ def score(truth: Source, pred: Source, *, progress: Progress | None = None, **gi
     >>> round(s.flat_metric.value, 3), s.challenge.tp, s.challenge.fn
     (41.667, 2, 1)
     """
-    scored = scored_with_findings(*both_tables(truth, pred, given, progress=progress), given, name_of(pred))
+    tables = both_tables(truth, pred, options, progress=progress, meanwhile=_import_check)
+    scored = score_and_check(*tables, options, name_of(pred))
     warn(scored.findings, scored.name)
-    return scored
+    if options.certainty.ci is None:
+        return scored
+    from flatmetric.statistics.intervals import intervals_of
+
+    return dataclasses.replace(scored, intervals=intervals_of(scored, options.certainty))
+
+
+def _import_check() -> None:
+    """Import the check while the files are being read."""
+    import_module("flatmetric.quality.checking")
 
 
 def name_of(pred: Any) -> str:
@@ -62,62 +74,84 @@ def name_of(pred: Any) -> str:
     return program_name(Path(pred)) if isinstance(pred, (str, Path)) else "result"
 
 
-def score_options(given: Mapping[str, Any], protocol: Protocol) -> ScoreOptions:
-    """The options of a score from keywords, and its rules."""
-    return ScoreOptions(protocol=protocol, **only(given, Metrics))
+@takes(RangeOptions)
+def score_in_ranges(
+    truth: Source,
+    pred: Source,
+    *,
+    progress: Progress | None = None,
+    executor: Executor | None = None,
+    options: RangeOptions,
+) -> RangedScore:
+    """Score a result that is too large for memory: text or Parquet files of any length, in any order of frames.
 
+    Counts are those of `score` to the bit, all other values to 1e-12. Files are read once into the scratch folder,
+    where a number takes up to 24 bytes; only what is scored at a time is in memory. The check looks at a sample.
 
-def scored_with_findings(
-    truth: Localizations, pred: Localizations, given: Mapping[str, Any], name: str = "result"
-) -> Score:
-    """The score of two tables with what looks wrong about them, and with intervals if `ci` is given."""
-    protocol, of_field = with_field(rules_from(given), given, truth, pred)
-    options = score_options(given, protocol)
-    threads = given.get("threads")
-    truth.check_has_rows()
-    images = bool(given.get("images", False))
-    scored = score_tables(truth, pred, **options.keywords(), images=images, threads=threads)
-    scored = dataclasses.replace(scored, name=name)
-    findings = findings_of(scored, given, of_field)
-    scored = dataclasses.replace(scored, findings=Findings(findings, truth, pred, scored.lam))
-    if given.get("ci") is None:
-        return scored
-    from flatmetric.statistics.intervals import confidence
+    Parameters
+    ----------
+    truth, pred
+        Files or tables, as for `score`.
+    progress
+        Called with what is done, how much of it, and out of how much.
+    executor
+        Does the work, instead of processes of this machine; its workers must see the scratch folder.
 
-    return dataclasses.replace(scored, intervals=confidence(scored, certainty(given)))
-
-
-def findings_of(scored: Score, given: Mapping[str, Any], of_field: Finding | None) -> tuple[Finding, ...]:
-    """What looks wrong with a scored result: as it was read, by the rules, and, unless `check` is off, as a whole."""
-    matched = scored.matched
-    found = [*file_findings(matched.truth, "truth"), *file_findings(matched.pred, "pred")]
-    found += [Finding("file", text, None, None, 1.0) for text in matched.warnings]
-    found += [] if of_field is None else [of_field]
-    if given.get("check", True):
-        from flatmetric.quality.checking import check_window
-
-        found += check_window(
-            matched.truth,
-            matched.pred,
-            lam=scored.lam,
-            protocol=scored.protocol,
-            dim=scored.dim,
-            threads=matched.threads,
+    Examples
+    --------
+    >>> import flatmetric as fm
+    >>> truth = {"frame": [1, 1, 2], "x": [100.0, 900.0, 500.0], "y": [100.0, 100.0, 500.0]}
+    >>> pred = {"frame": [1, 2], "x": [103.0, 500.0], "y": [104.0, 500.0]}
+    >>> s = fm.score_in_ranges(truth, pred, lam=120, rows_at_a_time=3)
+    >>> round(s.flat_metric.value, 3), s.challenge.tp, s.challenge.fn
+    (41.667, 2, 1)
+    """
+    execution = options.execution
+    if options.metrics.link is not None:
+        raise InputError("link= needs all rows at once; leave rows_at_a_time= out")
+    with tempfile.TemporaryDirectory(prefix=".flatmetric-", dir=_scratch(options, pred, executor)) as place:
+        folder = Path(place).resolve()
+        true = table_from(truth, "truth", options.truth, progress=progress, folder=folder)
+        result = table_from(pred, "pred", options.pred, progress=progress, per_file=True, folder=folder)
+        rules, of_field = with_field(options.rules, true, result)
+        scored, warnings = score_ranges(
+            true,
+            result,
+            options.metrics,
+            rules,
+            folder,
+            rows=ROWS_AT_A_TIME if execution.rows_at_a_time is None else execution.rows_at_a_time,
+            workers=Workers(execution.jobs, executor, kind="processes"),
+            progress=progress,
         )
-    return tuple(found)
+        findings = findings_of_files(true, result, warnings, of_field)
+        if options.check:
+            from flatmetric.quality.checking import check_on_disk
+
+            findings += check_on_disk(true, result, scored.lam, rules, scored.dim)
+    scored = dataclasses.replace(scored, findings=Findings(tuple(findings), lam=scored.lam), name=name_of(pred))
+    warn(scored.findings, scored.name)
+    return scored
 
 
-def certainty(given: Mapping[str, Any]) -> Certainty:
-    """How sure to be, from keywords."""
-    from flatmetric.statistics.intervals import Certainty
+def _scratch(options: RangeOptions, pred: Any, executor: Executor | None) -> Path | None:
+    named = options.execution.scratch
+    if named is not None:
+        if not Path(named).is_dir():
+            raise InputError(f"{named}: the folder for what is too large for memory does not exist; make it first")
+        return Path(named)
+    return Path(pred).resolve().parent if executor is not None and isinstance(pred, (str, os.PathLike)) else None
 
-    level = given.get("ci")
-    values = {name: given[name] for name in ("resamples", "seed", "block") if name in given}
-    return Certainty(95.0 if level is None else level, **values)
+
+@dataclass(frozen=True, kw_only=True)
+class ConfidenceOptions:
+    """The options of `confidence`."""
+
+    certainty: Certainty = group(Certainty, only=("ci", "block"))
 
 
-@keywords(Sure)
-def confidence(score: Score, **given: Unpack[Sure]) -> Intervals:
+@takes(ConfidenceOptions)
+def confidence(score: Score, *, options: ConfidenceOptions) -> Intervals:
     """Confidence intervals of a score's metrics, for this structure with new blinking and noise; lengths in nm.
 
     Examples
@@ -127,8 +161,8 @@ def confidence(score: Score, **given: Unpack[Sure]) -> Intervals:
     >>> fm.confidence(fm.score(truth, truth)).intervals["challenge.jaccard"]
     (100.0, 100.0)
     """
-    from flatmetric.statistics.intervals import confidence as intervals_of
+    from flatmetric.statistics.intervals import intervals_of
 
     if not isinstance(score, Score):
         raise InputError(f"score is a {type(score).__name__}; give what fm.score returned")
-    return intervals_of(score, certainty(given))
+    return intervals_of(score, options.certainty)

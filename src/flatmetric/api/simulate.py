@@ -7,46 +7,60 @@ from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from flatmetric._progress import Progress
-from flatmetric._work import Workers
-from flatmetric.api.options import REQUIRED, Jobs, Option, Write, keywords, path_of
+from flatmetric._files import check_writable, csv_text, make_folder, write_text
 from flatmetric.errors import InputError
-from flatmetric.formats.conversion import ReadOptions
+from flatmetric.execution.progress import Progress
+from flatmetric.execution.workers import Workers
 from flatmetric.formats.read import read_file
 from flatmetric.formats.write import writable_format, write
 from flatmetric.localizations import Localizations
+from flatmetric.options.base import REQUIRED, group, option, path_of, takes
+from flatmetric.options.execution import Execution
+from flatmetric.options.reading import ReadOptions
+from flatmetric.options.scoring import plain
 from flatmetric.simulation.datasets import NAMES, Dataset, named
 
 if TYPE_CHECKING:
-    from flatmetric.api.options import Source
+    from flatmetric.api.types import Source
     from flatmetric.simulation.traits import Likeness
 
 
-_WORTH_PROCESSES = 3  # ranges of about 1000 frames
+_WORTH_PROCESSES = 3  # ranges of about 1000 frames: fewer don't make up for the start of processes
 
 
-class SimulateArguments(Jobs, total=False):
+@dataclass(frozen=True, kw_only=True)
+class DatasetOptions:
+    """Which data set is simulated."""
+
+    dataset: str = option(REQUIRED, f"{', '.join(NAMES)}, or a TOML file.", metavar="NAME|FILE")
+    out: str | os.PathLike[str] = option(REQUIRED, "Folder for the output.", metavar="DIR")
+    frames: int | None = option(None, "Number of frames; default: that of the data set.", metavar="N")
+    modality: str | None = option(
+        None,
+        "2D, AS (astigmatism), DH (double helix) or BP (two planes); default: that of the data set.",
+        metavar="NAME",
+    )
+    seed: int = option(0, "Seed; the same seed gives the same files.", metavar="N")
+
+    def chosen(self) -> tuple[Dataset, Path]:
+        """The data set, and the folder for it."""
+        if not isinstance(self.dataset, str):
+            raise InputError(f"dataset is {self.dataset!r:.60}; give a name, or a .toml file")
+        dataset = named(self.dataset)
+        if self.frames is not None:
+            dataset = dataset.with_frames(self.frames)
+        if self.modality is not None:
+            dataset = dataset.with_modality(self.modality)
+        return dataset, path_of(self.out, "out")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulateOptions(DatasetOptions):
     """The options of `simulate`."""
 
-    dataset: Annotated[
-        str,
-        Option(
-            f"{', '.join(NAMES)}, or a TOML file.",
-            REQUIRED,
-            metavar="NAME|FILE",
-        ),
-    ]
-    out: Annotated[str | os.PathLike[str], Option("Folder for stack and truth.", REQUIRED, metavar="DIR")]
-    frames: Annotated[int | None, Option("Number of frames; default that of the data set.", metavar="N")]
-    modality: Annotated[
-        str | None,
-        Option(
-            "2D, AS (astigmatism), DH (double helix) or BP (two planes); default that of the data set.", metavar="NAME"
-        ),
-    ]
-    seed: Annotated[int, Option("Seed; the same seed gives the same files.", 0, metavar="N")]
+    execution: Execution = group(Execution, only=("jobs",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +101,9 @@ class Simulated:
         return compared(self.dataset, self.read_truth(), table_from(truth, "truth", ReadOptions()))
 
 
-@keywords(SimulateArguments)
+@takes(SimulateOptions)
 def simulate(
-    *, progress: Progress | None = None, executor: Executor | None = None, **given: Unpack[SimulateArguments]
+    *, progress: Progress | None = None, executor: Executor | None = None, options: SimulateOptions
 ) -> Simulated:
     """Simulate a data set of the SMLM 2016 Challenge, or one of your own: images, truth and all parameters.
 
@@ -110,78 +124,106 @@ def simulate(
     """
     from flatmetric.simulation.folder import STACK, TRUTH, simulate_folder
 
-    dataset, folder = chosen_dataset(given)
-    workers = Workers(given.get("jobs"), executor, kind="processes")
-    rows = simulate_folder(folder, dataset, given["seed"], progress, workers)
+    dataset, folder = options.chosen()
+    workers = Workers(options.execution.jobs, executor, kind="processes")
+    rows = simulate_folder(folder, dataset, options.seed, progress, workers)
     return Simulated(folder / STACK, folder / TRUTH, dataset, rows)
 
 
-def chosen_dataset(given: Mapping[str, Any]) -> tuple[Dataset, Path]:
-    """The data set that the options of `simulate` ask for, and the folder for it."""
-    for name in ("dataset", "out"):
-        if given.get(name) is None:
-            raise InputError(f"{name} is missing; give {name}=")
-    if not isinstance(given["dataset"], str):
-        raise InputError(f"dataset is {given['dataset']!r:.60}; give a name, or a .toml file")
-    dataset = named(given["dataset"])
-    if given.get("frames") is not None:
-        dataset = dataset.with_frames(given["frames"])
-    if given.get("modality") is not None:
-        dataset = dataset.with_modality(given["modality"])
-    return dataset, path_of(given["out"], "out")
+@takes(DatasetOptions)
+def compare_traits(truth: Source, *, options: DatasetOptions) -> Likeness:
+    """Compare the molecules of a simulated data set with those of another truth, in numbers and a figure.
+
+    No images are made. Writes comparison.csv, .png and .pdf; `rows` of the result has the numbers.
+
+    Parameters
+    ----------
+    truth
+        The truth to compare with: a file, or a table in nm with frames from 1.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import flatmetric as fm
+    >>> made = fm.simulate(dataset="MT0.N1.HD", out=tempfile.mkdtemp(), frames=20)
+    >>> fm.compare_traits(made.truth, dataset="MT0.N1.HD", out=tempfile.mkdtemp(), frames=20).rows[0][0]
+    'molecules in a frame'
+    """
+    from flatmetric.api.inputs import table_from
+    from flatmetric.plots.style import save_for_print
+    from flatmetric.plots.traits import draw_likeness
+    from flatmetric.simulation.traits import likeness
+
+    dataset, out = options.chosen()
+    make_folder(out)
+    for suffix in ("csv", "png", "pdf"):
+        check_writable(out / f"{COMPARISON}.{suffix}")
+    compared = likeness(dataset, table_from(truth, "truth", ReadOptions()), options.seed)
+    cells = ([name, *("" if value is None else repr(value) for value in values)] for name, *values in compared.rows)
+    write_text(csv_text([TRAIT_COLUMNS, *cells]), out / f"{COMPARISON}.csv")
+    save_for_print(draw_likeness(compared), out / COMPARISON)
+    return compared
 
 
-class CameraArguments(TypedDict, total=False):
+COMPARISON = "comparison"
+"""The name of the files that `compare_traits` writes."""
+TRAIT_COLUMNS = ("trait", "simulated", "truth", "ratio")
+
+
+@dataclass(frozen=True, slots=True)
+class CameraOptions:
     """How counts become photons."""
 
-    pixel_size: Annotated[
-        float | None, Option("Pixel size, nm; default as the stack says.", section="Camera", metavar="NM")
-    ]
-    offset: Annotated[
-        float | None,
-        Option("Counts of the camera in the dark; default as simulated, or 0.", section="Camera", metavar="COUNTS"),
-    ]
-    photons_per_count: Annotated[
-        float | None,
-        Option("Photons for each count; default as simulated, or 1.", section="Camera", metavar="PHOTONS"),
-    ]
+    SECTION: ClassVar[str] = "Camera"
+
+    pixel_size: float | None = option(None, "Pixel size, nm; default: that of the stack.", metavar="NM")
+    offset: float | None = option(
+        None, "Counts of the camera in the dark; default: as simulated, or 0.", metavar="COUNTS"
+    )
+    photons_per_count: float | None = option(None, "Photons per count; default: as simulated, or 1.", metavar="PHOTONS")
 
 
-class LocalizeArguments(Write, CameraArguments, Jobs, total=False):
+@dataclass(frozen=True, kw_only=True)
+class LocalizeOptions:
     """The options of `localize`."""
 
-    method: Annotated[
-        str, Option("baseline, trackpy, daofind, log, dog, ... or a variant.", "baseline", metavar="NAME")
-    ]
-    settings: Annotated[Any, Option("A setting of the method; may be repeated.", (), metavar="NAME=VALUE", flag="set")]
-    out: Annotated[
-        str | os.PathLike[str] | None,
-        Option(
-            "File for the result; default METHOD.csv beside the stack, from Python none.",
-            section="Output",
-            metavar="FILE",
-        ),
-    ]
-    beads: Annotated[
-        str | os.PathLike[str] | None,
-        Option(
-            "Bead stack (TIFF) that shows how spots look, for the baseline; default as simulated, or Gaussian.",
-            section="Camera",
-            metavar="FILE",
-        ),
-    ]
-    bead_step: Annotated[
-        float | None, Option("Distance of the planes of the bead stack, nm.", section="Camera", metavar="NM")
-    ]
+    method: str = option("baseline", "baseline, trackpy, daofind, log, dog, ... or a variant.", metavar="NAME")
+    settings: Any = option(
+        (),
+        "A setting of the method; may be repeated.",
+        metavar="NAME=VALUE",
+        flag="set",
+        accepts="Mapping[str, float] | Sequence[str]",
+    )
+    camera: CameraOptions = group(CameraOptions)
+    beads: str | os.PathLike[str] | None = option(
+        None,
+        "Bead stack (TIFF) that shows how spots look, for the baseline; default: as simulated, or Gaussian.",
+        section="Camera",
+        metavar="FILE",
+    )
+    bead_step: float | None = option(
+        None, "Distance of the planes of the bead stack, nm.", section="Camera", metavar="NM"
+    )
+    out: str | os.PathLike[str] | None = option(
+        None,
+        "File for the result; default: METHOD.csv beside the stack, from Python none.",
+        section="Output",
+        metavar="FILE",
+    )
+    to: str | None = option(
+        None, "Format to write, as of convert; default: by the suffix.", section="Output", metavar="FORMAT"
+    )
+    execution: Execution = group(Execution, only=("jobs",))
 
 
-@keywords(LocalizeArguments)
+@takes(LocalizeOptions)
 def localize(
     stack: str | os.PathLike[str],
     *,
     progress: Progress | None = None,
     executor: Executor | None = None,
-    **given: Unpack[LocalizeArguments],
+    options: LocalizeOptions,
 ) -> Localizations:
     """Find molecules in a 16-bit TIFF stack with an installed program or the built-in baseline; nm, frames from 1.
 
@@ -205,24 +247,37 @@ def localize(
     from flatmetric.localizers.registry import METHODS, camera_of, localize_stack, participant, shape_from_beads
     from flatmetric.stacks import open_stack
 
-    settings = given.get("settings") or {}
-    if not isinstance(settings, Mapping):
-        raise InputError(f"settings is {settings!r:.60}; give a dict of numbers, as {{'threshold': 4}}")
-    chosen = participant(given["method"], dict(settings))
-    target = None if given.get("out") is None else path_of(given["out"], "out")
-    format = None if target is None else writable_format(target, given.get("to"))
+    chosen = participant(options.method, _settings(options.settings))
+    target = None if options.out is None else path_of(options.out, "out")
+    format = None if target is None else writable_format(target, options.to)
     images = open_stack(path_of(stack, "stack"))
-    camera = camera_of(images, given.get("pixel_size"), given.get("offset"), given.get("photons_per_count"))
-    beads, step = given.get("beads"), given.get("bead_step")
+    camera = camera_of(images, **plain(options.camera))
+    beads, step = options.beads, options.bead_step
     if (beads is None) != (step is None):
         raise InputError("beads and bead_step belong together; give beads= and bead_step=")
     if beads is not None and not METHODS[chosen.method].shape:
-        raise InputError(f"beads are of no use to {chosen.method}; give method='baseline'")
+        raise InputError(f"{chosen.method} does not use beads; give method='baseline'")
     shape = (
         None if beads is None or step is None else shape_from_beads(path_of(beads, "beads"), step, camera.pixel_size)
     )
-    workers = Workers(given.get("jobs"), executor, kind="processes", fewest=_WORTH_PROCESSES)
+    workers = Workers(options.execution.jobs, executor, kind="processes", fewest=_WORTH_PROCESSES)
     table = localize_stack(images, chosen, camera, progress, shape, workers=workers)
     if target is not None and format is not None:
         write(table, target, format)
     return table
+
+
+def _settings(given: Any) -> dict[str, float]:
+    """The settings of a method from a dict of numbers, or from texts NAME=VALUE."""
+    if isinstance(given, Mapping):
+        return dict(given)
+    if not isinstance(given, (list, tuple)) or not all(isinstance(text, str) for text in given):
+        raise InputError(f"settings is {given!r:.60}; give a dict of numbers, as {{'threshold': 4}}")
+    settings = {}
+    for text in given:
+        name, _, value = text.partition("=")
+        try:
+            settings[name.strip()] = float(value)
+        except ValueError as error:
+            raise InputError(f"settings has {text!r}; give name=number, as threshold=4") from error
+    return settings

@@ -4,34 +4,33 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Annotated, Unpack
+from dataclasses import dataclass
 
-from flatmetric._progress import Progress
-from flatmetric.api.inputs import reading
-from flatmetric.api.options import Option, ReadFile, Threads, keywords, path_of
+from flatmetric.api.read import FileOptions
 from flatmetric.errors import InputError
+from flatmetric.execution.progress import Progress
+from flatmetric.options.base import option, path_of, takes
 from flatmetric.quality.validation import Expected, Validation, validate_file
 
 
-class ValidateArguments(ReadFile, Threads, total=False):
+@dataclass(frozen=True, kw_only=True)
+class ValidateOptions(FileOptions):
     """The options of `validate`."""
 
-    against: Annotated[
-        str | os.PathLike[str] | None,
-        Option(
-            "Parameters of a simulation (simulation.json) or rules (TOML) with the expected field and frames.",
-            section="Rules",
-            metavar="FILE",
-        ),
-    ]
+    against: str | os.PathLike[str] | None = option(
+        None,
+        "Parameters of a simulation (simulation.json) or rules (TOML) with the expected field and frames.",
+        section="Rules",
+        metavar="FILE",
+    )
 
 
-@keywords(ValidateArguments)
+@takes(ValidateOptions)
 def validate(
     files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     progress: Progress | None = None,
-    **given: Unpack[ValidateArguments],
+    options: ValidateOptions,
 ) -> list[Validation]:
     r"""Whether files are proper submissions, without any truth: format, unit, frames, field, repeated rows, gaps, size.
 
@@ -57,11 +56,11 @@ def validate(
         raise InputError(f"files is a {type(files).__name__}; give a path, or a list of paths")
     if not paths:
         raise InputError("files is empty; give one file or more")
-    against = given.get("against")
+    against = options.against
     expected = Expected() if against is None else Expected.from_file(path_of(against, "against"))
-    options, done = reading(given), []
+    done: list[Validation] = []
     for path in paths:
-        done.append(validate_file(path_of(path, "files"), options, expected, given.get("threads")))
+        done.append(validate_file(path_of(path, "files"), options.reading, expected, options.execution.threads))
         if progress is not None:
             progress("reading", len(done), len(paths))
     return done

@@ -14,7 +14,8 @@ from typing import NoReturn
 
 import click
 
-from flatmetric.cli.output import PlainOutput
+from flatmetric._display import Wording, worded
+from flatmetric.cli.output import PlainOutput, this_command
 from flatmetric.cli.process import end, limit_blas_threads
 from flatmetric.errors import FindingWarning, InputError, printable
 from flatmetric.version import __version__
@@ -64,7 +65,7 @@ class _App(click.Group):
 app = _App(
     "flatmetric",
     help=(
-        "How far are found molecules from the true ones? Exact, fast and honest scoring of point localizations.\n\n"
+        "How far are detected molecules from the true ones? Exact, fast and honest scoring of point localizations.\n\n"
         "\b\nflatmetric demo\nflatmetric score truth.csv mine.csv\n\nflatmetric COMMAND -h explains a command."
     ),
     no_args_is_help=True,
@@ -112,15 +113,13 @@ def main() -> None:
             complete(app)
             sys.exit(0)
         sys.stdout = PlainOutput(sys.stdout)
-        with app.make_context("flatmetric", sys.argv[1:]) as context:
+        with worded(Wording(_say, this_command())), app.make_context("flatmetric", sys.argv[1:]) as context:
             app.invoke(context)
         sys.stdout.flush()
     except click.exceptions.Exit as finished:
         sys.exit(finished.exit_code)
     except InputError as error:
-        from flatmetric.cli.text import as_flags
-
-        print(f"flatmetric: {as_flags(str(error))}", file=sys.stderr)
+        print(f"flatmetric: {_say(str(error))}", file=sys.stderr)
         sys.exit(2)
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message())
@@ -157,6 +156,12 @@ def main() -> None:
         print("flatmetric: stopped", file=sys.stderr)
         sys.exit(code)
     sys.exit(0)
+
+
+def _say(sentence: str) -> str:
+    from flatmetric.cli.text import as_flags
+
+    return as_flags(sentence)
 
 
 def _stopped_before(error: BaseException) -> int | None:

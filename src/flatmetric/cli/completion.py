@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated, TypedDict
+from dataclasses import dataclass
 
 import click
 from click.shell_completion import get_completion_class
 
-from flatmetric.api.options import REQUIRED, Option
 from flatmetric.cli.options import command
 from flatmetric.errors import InputError
+from flatmetric.options.base import REQUIRED, option
 
 VARIABLE = "_FLATMETRIC_COMPLETE"
 """Set by the shell when it asks for completions."""
 
 
-class CompletionFlags(TypedDict, total=False):
-    """The options of `completion`."""
+@dataclass(frozen=True, kw_only=True)
+class CompletionFlags:
+    """The flags of `completion`."""
 
-    shell: Annotated[str, Option("bash, zsh or fish.", REQUIRED, metavar="NAME")]
+    shell: str = option(REQUIRED, "bash, zsh or fish.", metavar="NAME")
 
 
-@command
-def completion(options: CompletionFlags) -> None:
+@command()
+def completion(flags: CompletionFlags) -> None:
     """The script that completes commands and options in a shell; evaluate it where your shell starts.
 
     flatmetric completion --shell bash
     """
-    kind = get_completion_class(options["shell"])
+    kind = get_completion_class(flags.shell)
     if kind is None:
-        raise InputError(f"shell is {options['shell']!r}; give bash, zsh or fish")
+        raise InputError(f"shell is {flags.shell!r}; give bash, zsh or fish")
     print(kind(click.Group("flatmetric"), {}, "flatmetric", VARIABLE).source())
 
 

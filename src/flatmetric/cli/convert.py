@@ -2,61 +2,60 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from flatmetric.api.check import ConvertArguments
-from flatmetric.api.inputs import reading, table_from
+from flatmetric.api.check import convert as convert_file
 from flatmetric.cli import text
-from flatmetric.cli.options import Argument, Json, command
-from flatmetric.cli.output import check_outputs, print_assumption, print_finding, write_json
+from flatmetric.cli.options import Argument, Json, Keywords, command
+from flatmetric.cli.output import check_outputs, print_assumption, print_finding, table_files, write_json
 from flatmetric.cli.progress import progress_bar
-from flatmetric.formats.write import files_of, writable_format, write
 
 
-class ConvertFlags(ConvertArguments, Json, total=False):
-    """The options of `convert`."""
+@dataclass(frozen=True, kw_only=True)
+class ConvertFlags(Json):
+    """The flags of `convert` besides those of `fm.convert`."""
 
 
-@command
+@command(convert_file)
 def convert(
     source: Annotated[Path, Argument("IN", "The file to read.")],
     target: Annotated[Path, Argument("OUT", "The file to write.")],
-    options: ConvertFlags,
+    keywords: Keywords,
+    flags: ConvertFlags,
 ) -> None:
     """The same table in another format: ThunderSTORM (.csv), the challenge's (.txt), Picasso (.hdf5) or Parquet.
 
     flatmetric convert mine.csv mine.txt
     flatmetric convert mine.csv mine.hdf5 --pixel-size 100
     """
-    chosen = writable_format(target, options["to"])
-    check_outputs([*files_of(target, chosen), options["json"]], [source])
+    check_outputs([*table_files(target, keywords["to"]), flags.json], [source])
     with progress_bar() as progress:
-        table = table_from(source, "source", reading(options), threads=options["threads"], progress=progress)
-    written = write(table, target, chosen)
-    said = table.provenance
-    if options["json"] is not None:
+        written = convert_file(source, target, progress=progress, **keywords)
+    origin = written.source
+    if flags.json is not None:
         content = {
             "input": str(source),
-            "format": said.format,
-            "rows": len(table),
-            "conversions": list(said.conversions),
-            "dropped": dict(said.dropped),
+            "format": origin.format,
+            "rows": written.rows,
+            "conversions": list(origin.conversions),
+            "dropped": dict(origin.dropped),
             "outputs": [str(file) for file in written.files],
             "written_format": written.format,
             "lost": list(written.lost),
-            "filled": list(written.filled),
-            "warnings": [text.as_flags(warning) for warning in said.warnings],
-            "assumptions": [text.as_flags(assumption) for assumption in said.assumptions],
+            "filled": list(written.zeros),
+            "warnings": [text.as_flags(warning) for warning in origin.warnings],
+            "assumptions": [text.as_flags(assumption) for assumption in origin.assumptions],
         }
-        write_json(content, options["json"])
+        write_json(content, flags.json)
         return
-    for warning in said.warnings:
-        print_finding(f"{said.file}: {warning}")
+    for warning in origin.warnings:
+        print_finding(f"{origin.file}: {warning}")
     if written.lost:
         print_finding(f"{written.format} has no place for {', '.join(written.lost)}")
-    print(f"{len(table)} rows, {said.format} to {written.format}: {', '.join(map(str, written.files))}")
-    for assumption in said.assumed():
+    print(f"{written.rows} rows, {origin.format} to {written.format}: {', '.join(map(str, written.files))}")
+    for assumption in origin.assumed():
         print_assumption(assumption)
-    if written.filled:
-        print_assumption(f"unknown, so written as 0: {', '.join(written.filled)}")
+    if written.zeros:
+        print_assumption(f"unknown, so written as 0: {', '.join(written.zeros)}")

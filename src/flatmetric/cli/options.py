@@ -1,22 +1,23 @@
-"""How commands are built: arguments from a function's annotations, flags from the options of the front door.
+"""How commands are built: arguments from a function's annotations, flags from the options of the library's functions.
 
-A command is a function of its arguments and of `options`, a TypedDict. A flag is spelled as its key: `pixel_size` is
---pixel-size.
+A command is a function of its arguments, of the `keywords` for the library's function, and of `flags` of its own. A
+flag is spelled as its keyword: `pixel_size` is --pixel-size.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from inspect import cleandoc
 from pathlib import Path
-from types import UnionType
-from typing import Annotated, Any, TypedDict, Union, get_args, get_origin, get_type_hints, overload
+from typing import Annotated, Any, get_args, get_type_hints
 
 import click
 
-from flatmetric.api.options import REQUIRED, Option, options_of
+from flatmetric.options.base import REQUIRED, Keyword, build, keywords_of, option
+
+Keywords = dict[str, Any]
+"""The flags of a command that are keywords of the library's function, with their values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,48 +33,40 @@ Truth = Annotated[Path, Argument("TRUTH", "The true molecules.")]
 Result = Annotated[Path, Argument("RESULT", "The localizations of a program.")]
 
 
-class Json(TypedDict, total=False):
+@dataclass(frozen=True, kw_only=True)
+class Json:
     """JSON for other programs."""
 
-    json: Annotated[
-        str | None,
-        Option("Write JSON to a file, or to standard output.", section="Output", metavar="[FILE|-]", bare="-"),
-    ]
+    json: str | None = option(
+        None, "Write JSON to a file, or to standard output.", section="Output", metavar="[FILE|-]", bare="-"
+    )
 
 
-class Report(TypedDict, total=False):
+@dataclass(frozen=True, kw_only=True)
+class Report:
     """A page."""
 
-    report: Annotated[
-        Path | None,
-        Option("Write a page with pictures, all in one file.", section="Output", metavar="PAGE.html"),
-    ]
+    report: Path | None = option(
+        None, "Write a page with pictures, all in one file.", section="Output", metavar="PAGE.html"
+    )
 
 
-class Reports(TypedDict, total=False):
-    """A page, or a folder of pages."""
-
-    report: Annotated[
-        Path | None,
-        Option(
-            "Write a page with pictures, all in one file; or a folder with one for each program and data set.",
-            section="Output",
-            metavar="PAGE.html|DIR",
-        ),
-    ]
-
-
-class ReportOnImages(Report, total=False):
+@dataclass(frozen=True, kw_only=True)
+class ReportOnImages(Report):
     """A page that may show camera images."""
 
-    stack: Annotated[
-        Path | None,
-        Option("Camera images for the page, to lie under the points.", section="Output", metavar="MOVIE.tif"),
-    ]
+    stack: Path | None = option(
+        None, "Camera images for the page, shown under the points.", section="Output", metavar="MOVIE.tif"
+    )
 
 
-NAMES: set[str] = set()
-"""The options of the commands in use, as the library names them."""
+@dataclass(frozen=True, kw_only=True)
+class NoFlags:
+    """A command without flags of its own."""
+
+
+FLAGS: dict[str, str] = {}
+"""The flags of the commands in use, by the keywords of the library that they stand for."""
 _SECTIONS = ("Options", "Metrics", "Rules", "Certainty", "Check", "Output")  # others follow
 
 
@@ -86,7 +79,7 @@ class Command(click.Command):
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is not None and isinstance(parameter, click.Option):
-                section = "Work" if parameter.name == "help" else getattr(parameter, "section", "Options")
+                section = "Execution" if parameter.name == "help" else getattr(parameter, "section", "Options")
                 sections.setdefault(section, []).append(record)
         for section, records in sections.items():
             if records:
@@ -94,33 +87,36 @@ class Command(click.Command):
                     formatter.write_dl(records)
 
 
-@overload
-def command(function: Callable[..., None]) -> Command: ...
-@overload
-def command(**defaults: Any) -> Callable[[Callable[..., None]], Command]: ...
-def command(function: Callable[..., None] | None = None, **defaults: Any) -> Any:
-    """A command from a function of arguments and of `options`, a TypedDict; `defaults` replace those of options."""
-    if function is None:
-        return partial(_command, defaults=defaults)
-    return _command(function, {})
+def command(*functions: Callable[..., Any]) -> Callable[[Callable[..., None]], Command]:
+    """A command that takes the options of functions of the library as flags, and `flags` of its own."""
+
+    def decorate(function: Callable[..., None]) -> Command:
+        hints = get_type_hints(function, include_extras=True)
+        own: type = hints.pop("flags", NoFlags)
+        declared: dict[str, Keyword] = {}
+        for called in functions:
+            declared |= {name: one for name, one in keywords_of(called.options).items() if name not in declared}  # type: ignore[attr-defined]
+        positional = {name: hint for name, hint in hints.items() if name not in ("return", "keywords")}
+
+        def call(**values: Any) -> None:
+            arguments = {name: values.pop(name) for name in positional}
+            if declared:
+                arguments["keywords"] = {name: values.pop(name) for name in declared}
+            if own is not NoFlags:
+                arguments["flags"] = build(own, values)
+            function(**arguments)
+
+        arguments = [_click_argument(name, get_args(hint)[1]) for name, hint in positional.items()]
+        options = [_click_option(one) for one in (declared | keywords_of(own)).values()]
+        text = _unwrapped_examples(cleandoc(function.__doc__ or ""))
+        return Command(function.__name__, params=[*arguments, *options], callback=call, help=text)
+
+    return decorate
 
 
-def _command(function: Callable[..., None], defaults: dict[str, Any]) -> Command:
-    hints = get_type_hints(function, include_extras=True)
-    group = hints.pop("options")
-    parameters = [_click_argument(name, get_args(hint)[1]) for name, hint in hints.items() if name != "return"]
-    names = list(options_of(group))
-
-    def call(**values: Any) -> None:
-        options = {name: values.pop(name) for name in names}
-        function(**values, options=options)
-
-    return Command(
-        function.__name__,
-        params=[*parameters, *_click_options(group, defaults)],
-        callback=call,
-        help=_unwrapped_examples(cleandoc(function.__doc__ or "")),
-    )
+def arguments_for(function: Callable[..., Any], keywords: Keywords) -> Keywords:
+    """Those keywords that a function of the library takes."""
+    return {name: keywords[name] for name in keywords_of(function.options) if name in keywords}  # type: ignore[attr-defined]
 
 
 def _unwrapped_examples(text: str) -> str:
@@ -131,40 +127,33 @@ def _unwrapped_examples(text: str) -> str:
 
 def _click_argument(name: str, argument: Argument) -> click.Parameter:
     nargs, metavar = (-1, f"{argument.metavar}...") if argument.many else (1, argument.metavar)
-    return click.Argument([name], type=_TYPES[Path], nargs=nargs, metavar=metavar, required=True, help=argument.help)
+    return click.Argument([name], type=_PATH, nargs=nargs, metavar=metavar, required=True, help=argument.help)
 
 
-def _click_options(group: type, defaults: dict[str, Any]) -> list[click.Parameter]:
-    options = list[click.Parameter]()
-    for name, (hint, declared) in options_of(group).items():
-        NAMES.update({name, declared.flag or name})
-        kind, default = _plain_type(hint), defaults.get(name, declared.default)
-        more: dict[str, Any] = {} if default is REQUIRED else {"default": default}
-        if declared.bare is not None:
-            more["flag_value"] = declared.bare
-        flag = f"--{declared.flag or name.replace('_', '-')}"
-        if kind is bool and default:
-            flag, more = flag.replace("--", "--no-", 1), {"flag_value": False, "default": True}
-        made = click.Option(
-            [flag, name],
-            type=_Parsed(declared.parse) if declared.parse is not None else _TYPES.get(kind, click.STRING),
-            is_flag=kind is bool,
-            multiple=default == (),
-            required=default is REQUIRED,
-            metavar=None if kind is bool else declared.metavar,
-            help=_said(declared, kind),
-            show_default=not isinstance(default, bool) and default not in (None, (), REQUIRED),
-            **more,
-        )
-        made.section = declared.section  # type: ignore[attr-defined]
-        options.append(made)
-    return options
-
-
-def _said(option: Option, kind: type) -> str:
-    if kind is bool and option.default:
-        return f"Don't {option.help[0].lower()}{option.help[1:]}"
-    return option.help
+def _click_option(keyword: Keyword) -> click.Option:
+    name, declared, default = keyword.name, keyword.option, keyword.default
+    is_switch = keyword.type == "bool"
+    FLAGS[name] = flag = f"--{declared.flag or name.replace('_', '-')}"
+    more: dict[str, Any] = {} if default is REQUIRED else {"default": default}
+    if declared.bare is not None:
+        more["flag_value"] = declared.bare
+    help = declared.help
+    if is_switch and default:
+        flag, more = flag.replace("--", "--no-", 1), {"flag_value": False, "default": True}
+        help = f"Don't {help[0].lower()}{help[1:]}"
+    made = click.Option(
+        [flag, name],
+        type=_Parsed(declared.parse) if declared.parse is not None else _click_type(keyword.type),
+        is_flag=is_switch,
+        multiple=default == (),
+        required=default is REQUIRED,
+        metavar=None if is_switch else declared.metavar,
+        help=help,
+        show_default=not isinstance(default, bool) and default not in (None, (), REQUIRED),
+        **more,
+    )
+    made.section = keyword.section  # type: ignore[attr-defined]
+    return made
 
 
 class _Parsed(click.ParamType[Any]):
@@ -180,17 +169,10 @@ class _Parsed(click.ParamType[Any]):
         return self._parse(value) if isinstance(value, str) else value
 
 
-_TYPES: dict[type, click.ParamType[Any]] = {
-    bool: click.BOOL,
-    int: click.INT,
-    float: click.FLOAT,
-    Path: click.Path(path_type=Path),
-}
+_PATH = click.Path(path_type=Path)
+_TYPES: dict[str, click.ParamType[Any]] = {"bool": click.BOOL, "int": click.INT, "float": click.FLOAT, "Path": _PATH}
 
 
-def _plain_type(hint: Any) -> type:
-    """The type of a value, without None."""
-    if isinstance(hint, UnionType) or get_origin(hint) is Union:
-        kinds = [kind for kind in get_args(hint) if kind is not type(None)]
-        hint = kinds[0]
-    return get_origin(hint) or hint  # type: ignore[no-any-return]
+def _click_type(kind: str) -> click.ParamType[Any]:
+    """The type of a value from its annotation, of which the first part counts."""
+    return _TYPES.get(kind.split(" | ")[0], click.STRING)

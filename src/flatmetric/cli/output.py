@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from flatmetric._escaping import in_cell
-from flatmetric._files import check_writable, json_text, whole_file, write_text
+from flatmetric._files import check_writable, columns_table, json_text, make_folder, write_text
+from flatmetric._files import write_columns as write_columns_to_file
 from flatmetric.errors import InputError, printable
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from flatmetric.cli.options import ReportOnImages
 
 STANDARD_OUTPUT = "-"
 # Control characters except for tabs and ends of lines, and those that turn the direction of text.
@@ -38,7 +40,7 @@ class PlainOutput(io.TextIOBase):
         """Write text."""
         if not isinstance(text, str):  # click asks by trying
             raise TypeError("this is a stream of text")
-        self._opened().write(text if text.isprintable() else _ACTED_ON.sub(lambda found: printable(found[0]), text))
+        self._opened().write(text if text.isprintable() else _ACTED_ON.sub(lambda match: printable(match[0]), text))
         return len(text)
 
     def flush(self) -> None:
@@ -88,27 +90,58 @@ def check_outputs(outputs: Iterable[str | Path | None], inputs: Iterable[Path]) 
     """Fail before the work starts if an output can't be written or would destroy an input."""
     # An archive that holds the input, and the metadata beside it, are inputs too.
     files = [file for file in inputs if file.name]
-    taken = {other.resolve() for file in files for other in (file, file.with_suffix(".yaml"), *file.parents)}
-    seen: set[Path] = set()
+    protected = {other.resolve() for file in files for other in (file, file.with_suffix(".yaml"), *file.parents)}
+    named: set[Path] = set()
     for path in [Path(output) for output in outputs if output is not None and str(output) != STANDARD_OUTPUT]:
         check_writable(path)
         place = path.resolve()
-        if place in taken and path.exists():
+        if place in protected and path.exists():
             raise InputError(f"{path}: is an input; give another name for the output")
-        if place in seen:
+        if place in named:
             raise InputError(f"{path}: is named for two outputs; give each its own")
-        seen.add(place)
+        named.add(place)
 
 
-def check_stack(options: Mapping[str, Any]) -> None:
+def check_stack(flags: ReportOnImages) -> None:
     """Fail before the work starts if camera images are given that no page shows, or that can't be read."""
-    if options["stack"] is None:
+    if flags.stack is None:
         return
-    if options["report"] is None:
+    if flags.report is None:
         raise InputError("stack= is for the page; give report= too")
     from flatmetric.stacks import open_stack
 
-    open_stack(options["stack"])
+    open_stack(flags.stack)
+
+
+def check_page(report: Path) -> Path:
+    """The page itself, which may go into a folder of pages; that folder is made."""
+    from flatmetric.reports.page_folder import INDEX, is_page
+
+    if is_page(report):
+        return report
+    make_folder(report)
+    return report / INDEX
+
+
+def rule_files(keywords: Mapping[str, Any]) -> list[Path]:
+    """The files that the rules are read from."""
+    return [Path(name) for name in (keywords.get("protocol"), keywords.get("wobble")) if name is not None]
+
+
+def table_files(target: str | Path | None, format: str | None) -> list[Path]:
+    """The files that a table is written to: the file itself and any companion files; none without a target."""
+    from flatmetric.formats.write import files_of, writable_format
+
+    return [] if target is None else files_of(Path(target), writable_format(Path(target), format))
+
+
+def files_of_board(folder: Path, target: Path) -> list[Path]:
+    """The truths and results in a folder, and the files of its leaderboard."""
+    from flatmetric.challenges.leaderboard import FILES
+    from flatmetric.challenges.submissions import find_submissions
+
+    inputs = [path for one in find_submissions(folder, target).results for path in (one.truth, one.result)]
+    return [*inputs, *(target / name for name in FILES)]
 
 
 def write_json(content: dict[str, Any], target: str) -> None:
@@ -121,13 +154,7 @@ def write_json(content: dict[str, Any], target: str) -> None:
 
 def write_columns(columns: Mapping[str, Any] | pd.DataFrame, target: str | Path) -> None:
     """Columns as CSV, to a file or standard output; missing values are empty cells."""
-    import pandas as pd
-
-    table = pd.DataFrame(columns).rename(columns=in_cell)
-    for name in table.select_dtypes(exclude="number").columns:
-        table[name] = table[name].map(in_cell)
     if target == STANDARD_OUTPUT:
-        sys.stdout.write(table.to_csv(index=False))
-        return
-    with whole_file(Path(target)) as unfinished:
-        table.to_csv(unfinished, index=False, errors="surrogateescape")
+        sys.stdout.write(columns_table(columns).to_csv(index=False))
+    else:
+        write_columns_to_file(columns, Path(target))

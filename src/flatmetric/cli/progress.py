@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from flatmetric._progress import Progress
 from flatmetric.errors import printable
+from flatmetric.execution.progress import Progress
 
 _BAR_WIDTH = 30
 _PATIENCE_S = 1.0

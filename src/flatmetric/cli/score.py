@@ -3,59 +3,51 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
-from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass
+from typing import Any
 
-from flatmetric.api.options import Option, Ranges, only
-from flatmetric.api.rules import rule_files
-from flatmetric.api.score import ScoreArguments
-from flatmetric.cli.options import Json, ReportOnImages, Result, Truth, command
+from flatmetric.api.score import score as score_files
+from flatmetric.api.score import score_in_ranges
+from flatmetric.cli import text
+from flatmetric.cli.cluster import Cluster, cluster
+from flatmetric.cli.options import Json, Keywords, ReportOnImages, Result, Truth, arguments_for, command
 from flatmetric.cli.output import (
     STANDARD_OUTPUT,
     check_outputs,
     check_stack,
     print_assumption,
     print_finding,
-    this_command,
+    rule_files,
     write_columns,
     write_json,
 )
 from flatmetric.cli.progress import progress_bar
-from flatmetric.cli.work import Cluster, cluster
-from flatmetric.errors import FindingWarning, InputError
-
-if TYPE_CHECKING:
-    from flatmetric.scoring.ranges import RangedScore
-    from flatmetric.scoring.scored import Scored
-
+from flatmetric.errors import InputError
+from flatmetric.options.base import option
 
 _NEED_ROWS = ("ci", "images", "by", "curve", "per_frame", "per_molecule", "report", "stack")
 
 
-class ScoreFlags(ScoreArguments, ReportOnImages, Json, Ranges, Cluster, total=False):
-    """The options of `score`."""
+@dataclass(frozen=True, kw_only=True)
+class ScoreFlags(ReportOnImages, Json, Cluster):
+    """The flags of `score` besides those of `fm.score` and `fm.score_in_ranges`."""
 
-    by: Annotated[
-        str | None,
-        Option("Also score in bins of z, photons, density, neighbour or frame.", section="Output", metavar="QUANTITY"),
-    ]
-    bins: Annotated[int, Option("Number of bins.", 10, section="Output", metavar="N")]
-    curve: Annotated[
-        float | None,
-        Option("Also give the Flat Metric for every lam up to this one, nm.", section="Output", metavar="NM"),
-    ]
-    csv: Annotated[str | None, Option("Write all values as one row of CSV.", section="Output", metavar="FILE|-")]
-    per_frame: Annotated[str | None, Option("Write CSV with a row for each frame.", section="Output", metavar="FILE")]
-    per_molecule: Annotated[
-        str | None,
-        Option("Write CSV with a row for each molecule and detection.", section="Output", metavar="FILE"),
-    ]
+    by: str | None = option(
+        None, "Also score in bins of z, photons, density, neighbour or frame.", section="Output", metavar="QUANTITY"
+    )
+    bins: int = option(10, "Number of bins.", section="Output", metavar="N")
+    curve: float | None = option(
+        None, "Also give the Flat Metric for every lam up to this one, nm.", section="Output", metavar="NM"
+    )
+    csv: str | None = option(None, "Write all values as one row of CSV.", section="Output", metavar="FILE|-")
+    per_frame: str | None = option(None, "Write CSV with a row for each frame.", section="Output", metavar="FILE")
+    per_molecule: str | None = option(
+        None, "Write CSV with a row for each molecule and detection.", section="Output", metavar="FILE"
+    )
 
 
-@command
-def score(truth: Truth, result: Result, options: ScoreFlags) -> None:
+@command(score_files, score_in_ranges)
+def score(truth: Truth, result: Result, keywords: Keywords, flags: ScoreFlags) -> None:
     """How far is RESULT from TRUTH? One number in nm, where it comes from, and every customary metric.
 
     flatmetric score truth.csv mine.csv
@@ -63,83 +55,55 @@ def score(truth: Truth, result: Result, options: ScoreFlags) -> None:
     flatmetric score truth.csv mine.csv --report page.html --by photons
     flatmetric score truth.csv mine.csv --rows-at-a-time 5000000
     """
-    outputs = [options["json"], options["csv"], options["per_frame"], options["per_molecule"], options["report"]]
-    check_outputs(outputs, [truth, result, *rule_files(options)])
-    check_stack(options)
-    if STANDARD_OUTPUT in (options["per_frame"], options["per_molecule"]):
+    outputs = [flags.json, flags.csv, flags.per_frame, flags.per_molecule, flags.report]
+    check_outputs(outputs, [truth, result, *rule_files(keywords)])
+    check_stack(flags)
+    if STANDARD_OUTPUT in (flags.per_frame, flags.per_molecule):
         raise InputError("per_frame= and per_molecule= need a file; give its name")
-    if options["json"] == options["csv"] == STANDARD_OUTPUT:
+    if flags.json == flags.csv == STANDARD_OUTPUT:
         raise InputError("json= and csv= can't both go to standard output; give one a file")
-    if options["rows_at_a_time"] is not None:
-        _say(_in_ranges(truth, result, options), options, {}, [])
+    if keywords["rows_at_a_time"] is not None:
+        for name in _NEED_ROWS:
+            if keywords.get(name) or getattr(flags, name, None):
+                raise InputError(f"{name}= needs all rows at once; leave it or rows_at_a_time= out")
+        folders = [] if keywords["scratch"] is None else [keywords["scratch"]]
+        with cluster(flags.scheduler, folders or [result.resolve().parent]) as executor, progress_bar() as progress:
+            given = arguments_for(score_in_ranges, keywords)
+            _print(score_in_ranges(truth, result, progress=progress, executor=executor, **given), flags, {}, [])
         return
-    from flatmetric.api.inputs import both_tables
-    from flatmetric.api.score import scored_with_findings
-    from flatmetric.challenge.submissions import program_names
-
     with progress_bar() as progress:
-        tables = both_tables(truth, result, options, progress=progress, meanwhile=_load)
-    from flatmetric.cli import text
-
-    scored = scored_with_findings(*tables, options, program_names([result])[0])
+        scored = score_files(truth, result, progress=progress, **arguments_for(score_files, keywords))
     more: dict[str, Any] = {}
     lines = []
-    if options["by"] is not None:
-        from flatmetric.scoring.breakdown import score_in_bins
-
-        binned = score_in_bins(scored, options["by"], options["bins"])  # type: ignore[arg-type]
-        more["by"] = {"quantity": options["by"], "bins": [each.to_dict() for each in binned]}
-        lines.append(text.bins_text(options["by"], binned))  # type: ignore[arg-type]
+    if flags.by is not None:
+        binned = scored.in_bins(flags.by, flags.bins)
+        more["by"] = {"quantity": flags.by, "bins": [each.to_dict() for each in binned]}
+        lines.append(text.bins_text(flags.by, binned))
     if scored.intervals is not None:
         more["ci"] = dataclasses.asdict(scored.intervals)
-    if options["curve"] is not None:
-        more["curve"] = scored.curve(options["curve"]).to_dict()
-    if options["per_frame"] is not None:
-        write_columns(scored.per_frame(), options["per_frame"])
-    if options["per_molecule"] is not None:
-        write_columns(scored.per_molecule(), options["per_molecule"])
-    if options["report"] is not None:
-        from flatmetric._shown import look_of
-
-        look_of(scored).report(scored, options["report"], this_command(), text.as_flags, options["stack"])
-        lines.append(f"written: {options['report']}")
-    _say(scored, options, more, lines)
+    if flags.curve is not None:
+        more["curve"] = scored.curve(flags.curve).to_dict()
+    if flags.per_frame is not None:
+        write_columns(scored.per_frame(), flags.per_frame)
+    if flags.per_molecule is not None:
+        write_columns(scored.per_molecule(), flags.per_molecule)
+    if flags.report is not None:
+        scored.report(flags.report, stack=flags.stack)
+        lines.append(f"written: {flags.report}")
+    _print(scored, flags, more, lines)
 
 
-def _in_ranges(truth: Path, result: Path, options: ScoreFlags) -> RangedScore:
-    """The score of files that are too large for memory."""
-    from flatmetric.api.ranges import RangeArguments, score_in_ranges
-
-    needing_rows = [name for name in _NEED_ROWS if options[name]]  # type: ignore[literal-required]
-    if needing_rows:
-        raise InputError(f"{needing_rows[0]}= needs all rows at once; leave it or rows_at_a_time= out")
-    folders = [Path(options["scratch"] or result.resolve().parent)]
-    with cluster(options["scheduler"], folders) as executor, progress_bar() as progress, warnings.catch_warnings():
-        warnings.simplefilter("ignore", FindingWarning)  # findings are printed
-        given = only(options, RangeArguments)
-        return score_in_ranges(truth, result, progress=progress, executor=executor, **given)
-
-
-def _say(scored: Scored, options: ScoreFlags, more: dict[str, Any], lines: list[str]) -> None:
+def _print(scored: Any, flags: ScoreFlags, more: dict[str, Any], lines: list[str]) -> None:
     """Write and print a score, with more content for the JSON and more paragraphs for the text."""
-    from flatmetric.cli import text
-    from flatmetric.metrics.table import FAMILIES
-
     content = scored.to_dict() | more
     content["warnings"] = [text.as_flags(warning) for warning in content["warnings"]]
     for finding in scored.findings:
         print_finding(str(finding))
-    if options["csv"] is not None:
-        write_columns({name: [value] for name, value in text.flat_values(content, FAMILIES).items()}, options["csv"])
-    if options["json"] is not None:
-        write_json(content, options["json"])
-    if STANDARD_OUTPUT not in (options["json"], options["csv"]):
+    if flags.csv is not None:
+        write_columns({name: [value] for name, value in text.flat_values(content).items()}, flags.csv)
+    if flags.json is not None:
+        write_json(content, flags.json)
+    if STANDARD_OUTPUT not in (flags.json, flags.csv):
         print("\n\n".join([text.score_text(scored, scored.intervals), *lines]))
     for assumption in scored.assumptions():
         print_assumption(assumption)
-
-
-def _load() -> None:
-    """Import the scoring modules while the first file is being read."""
-    for name in ("scoring.score", "quality.checking", "cli.text"):
-        import_module(f"flatmetric.{name}")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from flatmetric.api.options import Checked, Images, ReadBoth, Scoring, Sure, options_of
-from flatmetric.cli.options import NAMES
-from flatmetric.metrics.table import METRICS
+from flatmetric.cli.options import FLAGS
+from flatmetric.metrics.table import FAMILIES, METRICS
+from flatmetric.options.base import keywords_of
+from flatmetric.options.scoring import RankOptions, ScoreOptions
 from flatmetric.quality.findings import BY_HAND
 from flatmetric.sentences import (
     budget_sentence,
@@ -24,47 +25,18 @@ from flatmetric.sentences import (
 
 if TYPE_CHECKING:
     from flatmetric.quality.inspect import Inspection
-    from flatmetric.scoring.breakdown import Bin, Quantity
+    from flatmetric.scoring.base_score import BaseScore
+    from flatmetric.scoring.breakdown import Bin
     from flatmetric.scoring.intervals import Intervals
-    from flatmetric.scoring.scored import Scored
     from flatmetric.statistics.comparison import Comparison, Lead
 
 _BAR_WIDTH = 40
-# A metric in braces is shown in the format that the table of metrics gives it.
-_DETECTION = (
-    "  found      TP {challenge.tp}  FP {challenge.fp}  FN {challenge.fn}   Jaccard {challenge.jaccard} %   "
-    "precision {challenge.precision}  recall {challenge.recall}  F1 {challenge.f1}",
-    "  lateral    RMSE {challenge.rmse_xy} nm  MAD {challenge.mad_xy} nm  "
-    "bias x {challenge.bias_x}  y {challenge.bias_y} nm  efficiency {challenge.efficiency_xy} %",
+_LINES = (
+    *("detection", "lateral", "axial", "3D", "molecules", "RMSMD", "GOSPA", "photons", "claims", "bound", "linked"),
+    *("images", "more", "frames"),
 )
-_IN_3D = (
-    "  axial      RMSE {challenge.rmse_z} nm  MAD {challenge.mad_z} nm  "
-    "bias z {challenge.bias_z} nm  efficiency {challenge.efficiency_z} %",
-    "  3D         RMSE {challenge.rmse_xyz} nm  MAD {challenge.mad_xyz} nm  efficiency {challenge.efficiency} %",
-)
-_MOLECULES = (
-    "  molecules  found {molecules.tp}  missed {molecules.fn}  recall {molecules.recall}  "
-    "RMSE {molecules.rmse_xy} nm  seen in {molecules.detection_ratio} of their frames"
-)
-_OTHERS = (
-    "  RMSMD      per frame {rmsmd.per_frame} nm (without {rmsmd.alone} points with nobody to compare in their frame)  "
-    "whole set {rmsmd.whole_set} nm",
-    "  GOSPA      {gospa.value} nm (p {gospa.p}, c {gospa.c} nm)   OSPA {ospa.value} nm   "
-    "photons r {challenge.photon_correlation}",
-)
-_CALIBRATION = (
-    "  claims     error / claimed uncertainty {calibration.xy} (1 is honest; x {calibration.x}, y {calibration.y})"
-)
-_BOUND = "  bound      RMSE lateral / Cramer-Rao bound {bound.ratio} (1 is perfect; the bound is {bound.rmse_xy} nm)"
-_LINKED = (
-    "  linked     {linked.linked} molecules for {linked.molecules} true ones, counting error {linked.counting_error} % "
-    "Flat Metric {linked.flat_metric} nm  RMSE {linked.rmse_xy} nm"
-)
-_IMAGES = "  images     SNR {images.snr_xy} dB  FRC {images.frc_xy} nm (xy)"
-_FRAMES = (
-    "  frames     mean of the Flat Metric over frames with truth {flat_metric.frame_mean} nm   "
-    "{flat_metric.frames_without_truth} frames with detections and no truth   gap to the lower bound "
-)
+"""The lines of a score's text, in their order; what stands in them is in the table of metrics."""
+_QUIET = {reason.text for metric in METRICS.values() for reason in metric.undefined if reason.quiet}
 _MAIN = ("flat_metric.value", "challenge.jaccard", "challenge.rmse_xy", "challenge.efficiency")
 
 
@@ -78,33 +50,31 @@ def as_flags(sentence: str) -> str:
     >>> as_flags("pixel_size is 0; give a length in nm above 0")
     '--pixel-size is 0; give a length in nm above 0'
     """
-    names = _option_names()
     flagged = re.sub(r"(?<![\w.'-])([a-z_]+)=(?!=)(\{[^}]*\}|\([^)]*\)|'[^']*'|-?[\w.]*\w|)", _as_flag, sentence)
     first, space, rest = flagged.partition(" ")
-    if first in names and rest.startswith(("is ", "has ")):
-        flagged = f"{_flag(first)}{space}{rest}"
+    if first in _flags() and rest.startswith(("is ", "has ")):
+        flagged = f"{_flags()[first]}{space}{rest}"
     flagged = re.sub(r"(--[\w-]+ [^ ,;]+), (?=--)", r"\1 ", flagged)
     return flagged.replace(BY_HAND, "flatmetric check TRUTH RESULT --apply FIXED.csv")
 
 
 @cache
-def _option_names() -> frozenset[str]:
-    of_library = {name for group in (ReadBoth, Scoring, Sure, Checked, Images) for name in options_of(group)}
-    return frozenset(of_library | NAMES)
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+def _flags() -> dict[str, str]:
+    """The flags of the commands in use and of `score`, by their keywords."""
+    of_library = {
+        name: f"--{name.replace('_', '-')}" for kind in (ScoreOptions, RankOptions) for name in keywords_of(kind)
+    }
+    return of_library | FLAGS
 
 
 def _as_flag(match: re.Match[str]) -> str:
-    if match[1] not in _option_names():
+    if match[1] not in _flags():
         return match[0]
-    flag, text = _flag(match[1]), match[2]
+    flag, text = _flags()[match[1]], match[2]
     if text.startswith("{"):
         text = ",".join(f"{name}={place}" for name, place in ast.literal_eval(text).items())
     if text == "False":
-        return f"--no-{match[1]}"
+        return flag.replace("--", "--no-", 1)
     text = "" if text == "True" else text.strip("()'")
     return f"{flag} {text}" if text else flag
 
@@ -177,20 +147,12 @@ class _Footnotes:
         return [f"{indent}[{k}] {reason}" for k, reason in enumerate(self.reasons, 1)]
 
 
-def score_text(score: Scored, intervals: Intervals | None = None) -> str:
+def score_text(score: BaseScore, intervals: Intervals | None = None) -> str:
     """The error budget, one plain sentence, every family of metrics, and intervals of the main numbers."""
-    notes, flat, undefined = _Footnotes(), score.flat_metric, score.undefined()
-
-    def fill(template: str) -> str:
-        def shown(match: re.Match[str]) -> str:
-            value = score.get(match[1])
-            return notes.mark(undefined[match[1]]) if value is None else METRICS[match[1]].show(value)
-
-        return re.sub(r"\{([\w.]+)\}", shown, template)
-
+    notes, flat = _Footnotes(), score.flat_metric
     lines = [compared_sentence(score), ""]
     if flat.value is None or flat.displaced is None or flat.missed is None or flat.false is None:
-        lines.append(fill("Flat Metric  {flat_metric.value}"))
+        lines.append(f"Flat Metric  {notes.mark(score.undefined()['flat_metric.value'])}")
     else:
         unit = "molecule" if score.weights == "uniform" else "photon"
         categories = {"merged": flat.merged or 0.0, "split": flat.split or 0.0}
@@ -201,21 +163,37 @@ def score_text(score: Scored, intervals: Intervals | None = None) -> str:
             "What to do next",
             *aligned([[f"  -{one.gain:.1f} nm", one.sentence] for one in score.advice], "<"),
         ]
-    lines += ["", *map(fill, _DETECTION)]
-    if score.dim == 3:
-        lines += map(fill, _IN_3D)
-    lines.append(fill(_MOLECULES if score.molecules.tp is not None else "  molecules  {molecules.tp}"))
-    lines += map(fill, _OTHERS)
-    if score.calibration.xy is not None:
-        lines.append(fill(_CALIBRATION))
-    for part, line in ((score.bound, _BOUND), (score.linked, _LINKED), (score.images, _IMAGES)):
-        if part is not None:
-            lines.append(fill(line))
-    if flat.gap is not None:
-        lines.append(f"{fill(_FRAMES)}{abs(flat.gap):.1g} nm")
+    lines += ["", *_metric_lines(score, notes)]
     if intervals is not None:
         lines += ["", *_certainty(intervals)]
     return "\n".join([*lines, *notes.lines("  ")])
+
+
+def _metric_lines(score: BaseScore, notes: _Footnotes) -> list[str]:
+    """Every metric that the table gives a line, a line each; one whose metrics are all undefined is short, or left out
+    where the reason goes without saying.
+    """
+    undefined, on_line = score.undefined(), dict[str, list[str]]()
+    for key, metric in METRICS.items():
+        if metric.line not in (None, "budget") and getattr(score, key.split(".")[0]) is not None:
+            on_line.setdefault(metric.line or "", []).append(key)
+    lines = []
+    for name in sorted(on_line, key=lambda name: _LINES.index(name) if name in _LINES else len(_LINES)):
+        keys = [key for key in on_line[name] if undefined.get(key) not in _QUIET]
+        if not keys:
+            continue
+        reasons = {undefined.get(key) for key in keys}
+        if len(reasons) == 1 and None not in reasons:
+            shown = [notes.mark(str(reasons.pop()))]
+        else:
+            shown = [METRICS[key].label.format(_value(score, key, undefined, notes)) for key in keys]
+        lines.append(f"  {name:<9}  {'  '.join(shown)}")
+    return lines
+
+
+def _value(score: BaseScore, key: str, undefined: Mapping[str, str], notes: _Footnotes) -> str:
+    value = score.get(key)
+    return notes.mark(undefined[key]) if value is None else METRICS[key].show(value)
 
 
 def _certainty(intervals: Intervals) -> list[str]:
@@ -227,14 +205,14 @@ def _certainty(intervals: Intervals) -> list[str]:
     return lines if intervals.remark is None else [*lines, f"    remark: {intervals.remark}"]
 
 
-def bins_text(quantity: Quantity, bins: list[Bin]) -> str:
+def bins_text(quantity: str, bins: list[Bin]) -> str:
     """Scores in bins as a table."""
     from flatmetric.scoring.breakdown import QUANTITIES
 
     notes = _Footnotes()
-    titles = ["truth", "found", "recall", "precision", "Jaccard %", "RMSE xy"]
+    titles = ["truth", "detected", "recall", "precision", "Jaccard %", "RMSE xy"]
     titles += ["Flat Metric", "displaced", "missed", "false"]
-    rows = [[QUANTITIES[quantity], *titles]]
+    rows = [[QUANTITIES[quantity], *titles]]  # type: ignore[index]
     for each in bins:
         lengths = (each.challenge.rmse_xy, each.flat_metric, each.displaced, each.missed, each.false)
         shares = [(each.challenge.recall, ".3f"), (each.challenge.precision, ".3f")]
@@ -307,7 +285,7 @@ def _cell(value: float | int | None) -> str:
     return str(value) if isinstance(value, int) else f"{value:.2f}"
 
 
-def flat_values(content: dict[str, Any], parts: Iterable[str]) -> dict[str, Any]:
+def flat_values(content: dict[str, Any]) -> dict[str, Any]:
     """All single values of a score's JSON under their keys, for one row of a CSV."""
     flat: dict[str, Any] = {
         "truth": content["inputs"]["truth"]["name"],
@@ -315,7 +293,7 @@ def flat_values(content: dict[str, Any], parts: Iterable[str]) -> dict[str, Any]
         "lam_nm": content["lam_nm"],
         "dim": content["dim"],
     }
-    for part in parts:
+    for part in FAMILIES:
         for name, value in content.get(part, {}).items():
             metric = METRICS.get(f"{part}.{name}")
             unit = f" [{metric.unit}]" if metric is not None and metric.unit else ""

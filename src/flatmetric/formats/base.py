@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from flatmetric.formats.conversion import Native, ReadOptions
+from flatmetric.formats.conversion import Native
 from flatmetric.formats.source import Source
 from flatmetric.formats.text import TextHead
 from flatmetric.localizations import Localizations
+from flatmetric.options.reading import ReadOptions
 
 
 @dataclass(slots=True)

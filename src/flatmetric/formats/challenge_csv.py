@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from flatmetric.formats.base import Candidate, Format, Writer
-from flatmetric.formats.conversion import CORNER, Native, ReadOptions
+from flatmetric.formats.conversion import CORNER, Native
 from flatmetric.formats.delimited import Delimited
 from flatmetric.formats.text import read_columns
 from flatmetric.localizations import Localizations
+from flatmetric.options.reading import ReadOptions
 
 _TRUTH_COLUMNS = {
     "id": "Ground-truth",

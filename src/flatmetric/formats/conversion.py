@@ -4,117 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from flatmetric._arrays import LARGEST_WHOLE, chunks, whole_numbers
+from flatmetric._arrays import LARGEST_WHOLE, MAY_HAVE_GAPS, chunks, whole_numbers
 from flatmetric._core import LARGEST, all_within
 from flatmetric.errors import InputError
-from flatmetric.localizations import COLUMNS, MAY_HAVE_GAPS, Localizations, Provenance
+from flatmetric.localizations import Localizations, Provenance
+from flatmetric.options.reading import LIMITS, ReadOptions, Unit
 
-Unit = Literal["nm", "um", "m", "px"]
-Origin = Literal["corner", "center"]
 _NM = {"nm": 1.0, "um": 1e3, "m": 1e9}
 # Centre of the first pixel, in pixels. Internally zero is the outer corner of that pixel, so its centre is at CORNER.
 CORNER = 0.5
 CENTER = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
-    """What the user knows about a file; None leaves it to the file."""
-
-    format: str | None = None
-    unit: Unit | None = None
-    pixel_size: tuple[float, float] | None = None
-    frame_base: int | None = None
-    origin: Origin | None = None
-    shift: tuple[float, float, float] | None = None
-    swap_xy: bool = False
-    columns: Mapping[str, int | str] | None = None
-    skip_bad_rows: bool = False
-    max_rows: int | None = None
-    max_bytes: int | None = None
-    max_members: int | None = None
-
-
-def checked_options(
-    format: str | None = None,
-    unit: str | None = None,
-    pixel_size: float | Sequence[float] | None = None,
-    frame_base: int | None = None,
-    origin: str | None = None,
-    shift: Sequence[float] | None = None,
-    swap_xy: bool = False,
-    columns: Mapping[str, int | str] | None = None,
-    skip_bad_rows: bool = False,
-    max_rows: int | None = None,
-    max_bytes: int | None = None,
-    max_members: int | None = None,
-) -> ReadOptions:
-    """The options of `read`, or one sentence on what is wrong with them."""
-    if unit is not None and unit not in get_args(Unit):
-        raise InputError(f"unit is {unit!r}; give one of {', '.join(get_args(Unit))}")
-    if origin is not None and origin not in get_args(Origin):
-        raise InputError(f"origin is {origin!r}; give corner or center (of the first pixel)")
-    if frame_base is not None and (
-        isinstance(frame_base, bool)
-        or not isinstance(frame_base, (int, np.integer))
-        or abs(frame_base) >= LARGEST_WHOLE
-    ):
-        raise InputError(f"frame_base is {frame_base!r}; give the number of the first frame, 0 or 1")
-    for name, limit in (("max_rows", max_rows), ("max_bytes", max_bytes), ("max_members", max_members)):
-        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
-            raise InputError(f"{name} is {limit!r:.40}; give a whole number from 0")
-    if columns is not None and not isinstance(columns, Mapping):
-        raise InputError(f"columns is {columns!r:.60}; give names and places, as {{'frame': 2, 'x': 3}}")
-    for name in columns or {}:
-        if name not in COLUMNS:
-            raise InputError(f"columns names {name!r}; give {', '.join(COLUMNS)}")
-    return ReadOptions(
-        format=format,
-        unit=unit,  # type: ignore[arg-type]
-        pixel_size=None if pixel_size is None else _pixel_size(pixel_size),
-        frame_base=frame_base,
-        origin=origin,  # type: ignore[arg-type]
-        shift=None if shift is None else _shift(shift),
-        swap_xy=swap_xy,
-        columns=columns,
-        skip_bad_rows=skip_bad_rows,
-        max_rows=max_rows,
-        max_bytes=max_bytes,
-        max_members=max_members,
-    )
-
-
-def _floats(value: Any, name: str, what: str) -> list[float]:
-    try:
-        numbers = [float(v) for v in np.atleast_1d(value)]
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} is {value!r}; give {what}") from error
-    if not all(math.isfinite(v) for v in numbers):
-        raise InputError(f"{name} is {value!r}; give {what}")
-    return numbers
-
-
-def _pixel_size(value: Any) -> tuple[float, float]:
-    what = "one positive number in nm, or two for x and y"
-    sizes = _floats(value, "pixel_size", what)
-    if len(sizes) not in (1, 2) or min(sizes) <= 0:
-        raise InputError(f"pixel_size is {value!r}; give {what}")
-    return sizes[0], sizes[-1]
-
-
-def _shift(value: Any) -> tuple[float, float, float]:
-    what = "dx,dy or dx,dy,dz in nm"
-    steps = _floats(value, "shift", what)
-    if len(steps) not in (2, 3):
-        raise InputError(f"shift is {value!r}; give {what}")
-    return steps[0], steps[1], steps[2] if len(steps) == 3 else 0.0
 
 
 @dataclass(slots=True)
@@ -215,7 +121,7 @@ def converted(table: Localizations, options: ReadOptions, name: str) -> Localiza
     >>> converted(Localizations(frame=[0], x=[1.0], y=[2.0]), ReadOptions(frame_base=0), "pred").frame
     array([1])
     """
-    unlimited = dataclasses.replace(options, max_rows=None, max_bytes=None, max_members=None)
+    unlimited = dataclasses.replace(options, **dict.fromkeys(LIMITS))
     if dataclasses.replace(unlimited, columns=None, skip_bad_rows=False) == ReadOptions():
         return table
     if options.format is not None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 from flatmetric.formats.base import Candidate
-from flatmetric.formats.conversion import CENTER, Native, ReadOptions, known_length
+from flatmetric.formats.conversion import CENTER, Native, known_length
 from flatmetric.formats.delimited import Delimited
+from flatmetric.options.reading import ReadOptions
 
 
 def _metadata(candidate: Candidate, native: Native, options: ReadOptions) -> None:

@@ -8,9 +8,10 @@ import numpy as np
 
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format
-from flatmetric.formats.conversion import CENTER, Native, ReadOptions, checked
+from flatmetric.formats.conversion import CENTER, Native, checked
 from flatmetric.formats.decode_csv import decode_metadata
 from flatmetric.formats.hdf5 import opened, recognised
+from flatmetric.options.reading import ReadOptions
 
 
 def _recognise(candidate: Candidate) -> str | None:

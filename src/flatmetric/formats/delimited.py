@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format
-from flatmetric.formats.conversion import Native, ReadOptions
+from flatmetric.formats.conversion import Native
 from flatmetric.formats.text import read_columns
+from flatmetric.options.reading import ReadOptions
 
 _REQUIRED = ("x", "y")
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from flatmetric.formats.base import Candidate
-from flatmetric.formats.conversion import Native, ReadOptions
+from flatmetric.formats.conversion import Native
 from flatmetric.formats.delimited import Delimited
 from flatmetric.formats.source import HEAD_BYTES
+from flatmetric.options.reading import ReadOptions
 
 _VOXEL = re.compile(rb"VoxelSize([XY])\s*:\s*([0-9.]+)\s*[\xb5\xc2u]")
 

@@ -6,9 +6,10 @@ import re
 
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format
-from flatmetric.formats.conversion import CORNER, Native, ReadOptions
+from flatmetric.formats.conversion import CORNER, Native
 from flatmetric.formats.headers import find_columns
 from flatmetric.formats.text import TextHead, read_columns
+from flatmetric.options.reading import ReadOptions
 
 _NM_PER_PIXEL = re.compile(r"nmPerPixel\W*?([0-9][0-9.eE+-]*)", re.IGNORECASE)
 

@@ -7,7 +7,8 @@ import numpy as np
 from flatmetric._files import largest_content
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format
-from flatmetric.formats.conversion import Native, ReadOptions, checked
+from flatmetric.formats.conversion import Native, checked
+from flatmetric.options.reading import ReadOptions
 
 _MAGIC = b"M425"
 _HEADER_BYTES = 16

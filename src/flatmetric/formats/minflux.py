@@ -12,9 +12,10 @@ import numpy.typing as npt
 from flatmetric._files import largest_content
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format
-from flatmetric.formats.conversion import Native, ReadOptions, checked
+from flatmetric.formats.conversion import Native, checked
 from flatmetric.formats.delimited import Delimited, drop_invalid
 from flatmetric.formats.mat5 import Mat5Error, variables
+from flatmetric.options.reading import ReadOptions
 
 _NPY = b"\x93NUMPY"
 _MAT5 = b"MATLAB 5.0 MAT-file"

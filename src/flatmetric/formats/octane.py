@@ -5,8 +5,9 @@ from __future__ import annotations
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format
 from flatmetric.formats.challenge_csv import is_frame
-from flatmetric.formats.conversion import CENTER, Native, ReadOptions
+from flatmetric.formats.conversion import CENTER, Native
 from flatmetric.formats.text import read_columns
+from flatmetric.options.reading import ReadOptions
 
 _COLUMNS = ("frame", "x", "y", "photons")
 

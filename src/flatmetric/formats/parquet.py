@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from flatmetric._arrays import release, whole_numbers
+from flatmetric._arrays import COLUMNS, release, whole_numbers
 from flatmetric._files import largest_content
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format, Writer
-from flatmetric.formats.conversion import CORNER, Native, ReadOptions, checked
+from flatmetric.formats.conversion import CORNER, Native, checked
 from flatmetric.formats.headers import FoundColumn, find_columns
 from flatmetric.formats.plain import described, named_columns
 from flatmetric.formats.source import Source
-from flatmetric.localizations import COLUMNS, Localizations
+from flatmetric.localizations import Localizations
+from flatmetric.options.reading import ReadOptions
 
 if TYPE_CHECKING:
     import pyarrow

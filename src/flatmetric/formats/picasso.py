@@ -11,9 +11,10 @@ import numpy as np
 
 from flatmetric.errors import InputError, described
 from flatmetric.formats.base import Candidate, Format, Writer
-from flatmetric.formats.conversion import CENTER, Native, ReadOptions, checked
+from flatmetric.formats.conversion import CENTER, Native, checked
 from flatmetric.formats.hdf5 import Hdf5, opened, recognised
 from flatmetric.localizations import Localizations
+from flatmetric.options.reading import ReadOptions
 
 _LARGEST_YAML = 1 << 18
 _LONGEST_NUMBER = 40  # characters

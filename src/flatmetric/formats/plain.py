@@ -9,9 +9,10 @@ import numpy as np
 from flatmetric._arrays import LARGEST_WHOLE
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format
-from flatmetric.formats.conversion import Native, ReadOptions, known_length
+from flatmetric.formats.conversion import Native, known_length
 from flatmetric.formats.headers import FoundColumn, find_columns
 from flatmetric.formats.text import TextHead, read_columns
+from flatmetric.options.reading import ReadOptions
 
 _TIME = "time"
 _TIMES = ("t", "time", "timepoint")

@@ -6,9 +6,10 @@ import re
 
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format
-from flatmetric.formats.conversion import CENTER, Native, ReadOptions
+from flatmetric.formats.conversion import CENTER, Native
 from flatmetric.formats.headers import heading
 from flatmetric.formats.text import TextHead, read_columns
+from flatmetric.options.reading import ReadOptions
 
 _FIELD = re.compile(r"<field\b([^<>]*)>")
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')

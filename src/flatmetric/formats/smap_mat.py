@@ -5,8 +5,9 @@ from __future__ import annotations
 from flatmetric._arrays import whole_numbers
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format
-from flatmetric.formats.conversion import Native, ReadOptions, checked
+from flatmetric.formats.conversion import Native, checked
 from flatmetric.formats.hdf5 import opened, recognised
+from flatmetric.options.reading import ReadOptions
 
 _GROUP = "saveloc/loc"
 _COLUMNS = {

@@ -10,10 +10,11 @@ import numpy as np
 from flatmetric._files import largest_content
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format
-from flatmetric.formats.conversion import Native, ReadOptions, checked
+from flatmetric.formats.conversion import Native, checked
 from flatmetric.formats.headers import FoundColumn, find_columns, heading
 from flatmetric.formats.plain import described
 from flatmetric.formats.source import ZIP
+from flatmetric.options.reading import ReadOptions
 
 _LARGEST_MANIFEST = 16 << 20
 

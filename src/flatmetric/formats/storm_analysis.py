@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format
-from flatmetric.formats.conversion import CENTER, Native, ReadOptions, checked
+from flatmetric.formats.conversion import CENTER, Native, checked
 from flatmetric.formats.hdf5 import Hdf5, opened, recognised
+from flatmetric.options.reading import ReadOptions
 
 _GROUP = re.compile(r"^fr_(\d{1,15})$")
 _COLUMNS = {"x": "x", "y": "y", "z": "z", "photons": "sum", "background": "background", "sigma": "xsigma"}

@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from flatmetric._arrays import Storage, release, whole_numbers
+from flatmetric._arrays import MAY_HAVE_GAPS, WHOLE_COLUMNS, Storage, release, whole_numbers
 from flatmetric._core import CellKind, Fault, FaultKind, NumberTable
 from flatmetric.errors import InputError
 from flatmetric.formats.headers import Heading, heading
 from flatmetric.formats.source import Source
-from flatmetric.localizations import MAY_HAVE_GAPS, WHOLE_COLUMNS
 
 _DELIMITERS = "\t;,|"
 _LINE = re.compile(rb"([^\r\n]*)(\r\n|\n|\r|$)")

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format, Writer
-from flatmetric.formats.conversion import CORNER, Native, ReadOptions, known_length
+from flatmetric.formats.conversion import CORNER, Native, known_length
 from flatmetric.formats.text import read_columns
 from flatmetric.localizations import Localizations
+from flatmetric.options.reading import ReadOptions
 
 _NAMES = {
     "id": ("id",),

@@ -13,8 +13,9 @@ import numpy as np
 from flatmetric._files import largest_content
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format
-from flatmetric.formats.conversion import Native, ReadOptions, checked
+from flatmetric.formats.conversion import Native, checked
 from flatmetric.formats.text import read_columns
+from flatmetric.options.reading import ReadOptions
 
 _HEADER_BYTES = 12  # int32 0 and int64 offset of the SpotList, counted from here
 _UNITS = ("nm", "um", "px")

@@ -9,17 +9,21 @@ from pathlib import Path
 from flatmetric._files import whole_file
 from flatmetric.errors import InputError
 from flatmetric.formats.registry import FORMATS, WRITERS
-from flatmetric.localizations import Localizations
+from flatmetric.localizations import Localizations, Provenance
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What was written: the files, the format, the columns that have no place in it, and those written as 0."""
+    """What was written: the files, the format, the number of rows, where they came from, the columns that have no place
+    in the format, and those written as zeros since they are not known.
+    """
 
     files: tuple[Path, ...]
     format: str
+    rows: int
+    source: Provenance
     lost: tuple[str, ...]
-    filled: tuple[str, ...]
+    zeros: tuple[str, ...]
 
 
 def writable_format(path: Path, to: str | None) -> str:
@@ -49,10 +53,12 @@ def write(table: Localizations, path: Path, format: str) -> Written:
     files = files_of(path, format)
     with ExitStack() as together:
         writer.write(table, [together.enter_context(whole_file(file)) for file in files])
-    there = table.columns()
+    present = table.columns()
     return Written(
         tuple(files),
         format,
-        lost=tuple(column for column in there if column not in writer.holds),
-        filled=tuple(column for column in writer.fills if column not in there),
+        len(table),
+        table.provenance,
+        lost=tuple(column for column in present if column not in writer.holds),
+        zeros=tuple(column for column in writer.fills if column not in present),
     )

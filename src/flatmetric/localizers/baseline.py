@@ -6,7 +6,7 @@ import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray
 from flatmetric.localizers.base import PER_MAD, Setting, Settings, Spots, usual
-from flatmetric.localizers.scene import Limits, fit_images
+from flatmetric.localizers.multi_emitter import Limits, fit_images
 from flatmetric.localizers.shapes import GaussianShape, KnownShape
 
 SETTINGS = {

@@ -14,9 +14,9 @@ from typing import Literal
 import numpy as np
 
 from flatmetric._arrays import IntArray
-from flatmetric._progress import Progress
-from flatmetric._work import Failed, Workers
 from flatmetric.errors import InputError
+from flatmetric.execution.progress import Progress
+from flatmetric.execution.workers import Failed, Workers
 from flatmetric.localizations import Localizations, Provenance
 from flatmetric.localizers import baseline, daostorm, neural, photutils, picasso, skimage, trackpy
 from flatmetric.localizers.base import Localizer, Setting, Settings, usual

@@ -16,7 +16,7 @@ from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations
 from flatmetric.matching.matcher import Matches, match_frames
 from flatmetric.matching.molecules import molecule_numbers
-from flatmetric.matching.protocol import Protocol
+from flatmetric.options.rules import Protocol
 
 NO_THRESHOLD = "the truth has no photons, so the photon threshold is not applied"
 

@@ -9,7 +9,7 @@ from flatmetric import _core
 from flatmetric._arrays import FloatArray, IntArray
 from flatmetric._core import match
 from flatmetric.localizations import Localizations
-from flatmetric.matching.protocol import Matching
+from flatmetric.options.rules import Matching
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray
+from flatmetric.matching.matched import Matched
+from flatmetric.options.scoring import MetricOptions
 
 Better = Literal["lower", "higher", "zero", "one"]
 Measure = float | str
@@ -21,15 +23,12 @@ Reasons = dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """What formulas need besides the sums; lengths in nm, the weights of the efficiency in 1/nm."""
+class FormulaSettings:
+    """What formulas need besides the sums: the dimension, whether both sides have photons, and the options."""
 
     dim: int
-    alpha_xy: float = 1.0
-    alpha_z: float = 0.5
-    gospa_p: float = 1.0
-    gospa_c: float = 250.0
     photons_known: bool = False
+    options: MetricOptions = field(default_factory=MetricOptions)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,60 +83,79 @@ class Sums:
     bounds: FloatArray  # matched pairs with a precision bound; its square, and the squares of their lateral errors
     bound_square: FloatArray
     bounded_square: FloatArray
-    settings: Settings
+    settings: FormulaSettings
 
     @classmethod
-    def from_columns(cls, columns: Mapping[str, Any], settings: Settings) -> Sums:
+    def from_columns(cls, columns: Mapping[str, Any], settings: FormulaSettings) -> Sums:
         """Sums by name; what is not given is 0.
 
         Examples
         --------
-        >>> Sums.from_columns({"tp": np.array([3.0, 4.0])}, Settings(dim=2)).n_pred
+        >>> Sums.from_columns({"tp": np.array([3.0, 4.0])}, FormulaSettings(dim=2)).n_pred
         array(0.)
         """
         nothing = np.zeros(())
         return cls(**{name: np.asarray(columns.get(name, nothing)) for name in SUMMED}, settings=settings)
 
     @classmethod
-    def from_table(cls, table: FloatArray, settings: Settings) -> Sums:
+    def from_table(cls, table: FloatArray, settings: FormulaSettings) -> Sums:
         """Sums from the columns of a (sets, quantities) array, in the order of `SUMMED`."""
         return cls.from_columns(dict(zip(SUMMED, table.T, strict=True)), settings)
 
 
-SUMMED = tuple(field.name for field in dataclasses.fields(Sums) if field.name != "settings")
+SUMMED = tuple(column.name for column in dataclasses.fields(Sums) if column.name != "settings")
 """The names of all quantities that are summed over frames."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a metric has no value, and a test of whether this applies to a set of frames."""
+    """Why a metric has no value, and a test of whether this applies to a set of frames. A `quiet` one goes without
+    saying: the terminal leaves such metrics out.
+    """
 
     text: str
     applies: Callable[[Sums], Any]
+    quiet: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """What metrics that are no sums over frames are computed from: the matched tables, and how."""
+
+    matched: Matched
+    options: MetricOptions
+    fov: tuple[float, float] | None
 
 
 Formula = Callable[[Sums], FloatArray | float]
+NEEDS_ROWS = "it needs all rows at once"
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One metric: its `key` in the JSON, and how it is computed and shown.
+    """One metric: its `key` in the JSON, what it means in words and as an `equation`, how it is computed and shown.
 
-    `formula` is None for metrics that sums over frames can't give. `undefined` lists the reasons why it may have no
-    value; the first that applies is given. `interval` says whether a confidence interval makes sense, `limits` where it
-    ends at the latest, `shown` whether pages list the metric.
+    A metric that adds over frames has a `formula` of the sums; any other is measured on the `Rows`, by `measure` or by
+    its family. `undefined` lists the reasons why it may have no value; the first that applies is given. `interval` says
+    whether a confidence interval makes sense, `limits` where it ends at the latest, `shown` whether pages list the
+    metric. In the terminal it stands in the `line` of this name, as `label`, whose braces hold the value.
     """
 
     key: str
     title: str
+    meaning: str
+    equation: str
     unit: str
     format: str
     better: Better | None
     formula: Formula | None
+    measure: Callable[[Rows], Measure] | None
     undefined: tuple[Reason, ...]
     interval: bool
     limits: tuple[float, float]
     shown: bool
+    line: str | None
+    label: str
 
     @property
     def heading(self) -> str:
@@ -150,6 +168,18 @@ class Metric:
         'Jaccard [%]'
         """
         return f"{self.title} [{self.unit}]" if self.unit else self.title
+
+    @property
+    def direction(self) -> str:
+        """Which values are good.
+
+        Examples
+        --------
+        >>> from flatmetric.metrics.table import METRICS
+        >>> METRICS["challenge.jaccard"].direction, METRICS["calibration.xy"].direction
+        ('higher is better', '1 is best')
+        """
+        return _DIRECTIONS[self.better]
 
     def show(self, value: float | None) -> str:
         """A value as text, without its unit; a dash where it is undefined.
@@ -167,28 +197,65 @@ class Metric:
         return f"{self.show(interval[0])} to {self.show(interval[1])}"
 
 
+_DIRECTIONS: dict[Better | None, str] = {
+    "lower": "lower is better",
+    "higher": "higher is better",
+    "zero": "0 is best",
+    "one": "1 is best",
+    None: "for information",
+}
+
+
 def metric(
     title: str,
     formula: Formula | None = None,
     *undefined: Reason,
+    meaning: str,
+    equation: str,
+    measure: Callable[[Rows], Measure] | None = None,
     unit: str = "",
     format: str = ".2f",
     better: Better | None = None,
     interval: bool = True,
     limits: tuple[float, float] = (-math.inf, math.inf),
     shown: bool = True,
+    line: str | None = None,
+    label: str | None = None,
 ) -> Any:
-    """A field of a family's result class that is a metric; see `Metric`."""
-    described: dict[str, Any] = {"title": title, "unit": unit, "format": format, "better": better, "shown": shown}
-    described |= {"formula": formula, "undefined": undefined, "limits": limits}
+    """A field of a family's result class that is a metric; see `Metric`. One that is `shown` has a place in the
+    terminal too: by default in the line "more", under its title.
+    """
+    described: dict[str, Any] = {"title": title, "meaning": meaning, "equation": equation, "unit": unit}
+    described |= {"format": format, "better": better, "shown": shown, "limits": limits}
+    described |= {"formula": formula, "measure": measure, "undefined": undefined}
     described["interval"] = interval and formula is not None
+    described["line"] = line or ("more" if shown else None)
+    described["label"] = label or f"{title} {{}} {unit}".rstrip()
     return dataclasses.field(metadata={"metric": described})
 
 
 error = partial(metric, unit="nm", better="lower", limits=(0.0, math.inf))
 fraction = partial(metric, format=".3f", better="higher", limits=(0.0, 1.0))
 percent = partial(metric, unit="%", better="higher", limits=(0.0, 100.0))
-count = partial(metric, format="d", interval=False)
+count = partial(metric, format="d", interval=False, limits=(0.0, math.inf))
+
+_AXES = {
+    "xy": ("in the plane", "dx^2 + dy^2", "|dx| + |dy|"),
+    "z": ("along z", "dz^2", "|dz|"),
+    "xyz": ("in space", "dx^2 + dy^2 + dz^2", "|dx| + |dy| + |dz|"),
+}
+
+
+def rmse_of(axes: str, of: str, over: str) -> dict[str, str]:
+    """The words of a root mean square error, which several families have."""
+    where, squares, _ = _AXES[axes]
+    return {"meaning": f"root mean square error {where}, of {of}", "equation": f"sqrt(mean of {squares} over {over})"}
+
+
+def mad_of(axes: str, of: str, over: str) -> dict[str, str]:
+    """The words of a mean absolute error."""
+    where, _, sizes = _AXES[axes]
+    return {"meaning": f"mean absolute error {where}, of {of}", "equation": f"mean of {sizes} over {over}"}
 
 
 def metrics_of(part: str, family: type[Any]) -> dict[str, Metric]:
@@ -201,7 +268,7 @@ def metrics_of(part: str, family: type[Any]) -> dict[str, Metric]:
     'rmsmd.whole_set'
     """
     fields = dataclasses.fields(family)
-    return {field.name: Metric(f"{part}.{field.name}", **field.metadata["metric"]) for field in fields}
+    return {entry.name: Metric(f"{part}.{entry.name}", **entry.metadata["metric"]) for entry in fields}
 
 
 T = TypeVar("T")
@@ -216,7 +283,7 @@ def evaluate(family: type[T], sums: Sums, measured: Mapping[str, Measure] | None
     --------
     >>> from flatmetric.metrics.jaccard_rmse import ChallengeScore
     >>> sums = {"tp": 1.0, "n_truth": 2.0, "n_pred": 1.0, "error_x": 3.0, "square_x": 9.0, "square_y": 16.0}
-    >>> result, reasons = evaluate(ChallengeScore, Sums.from_columns(sums, Settings(dim=2)))
+    >>> result, reasons = evaluate(ChallengeScore, Sums.from_columns(sums, FormulaSettings(dim=2)))
     >>> result.jaccard, result.rmse_xy, result.rmse_z, reasons["rmse_z"]
     (50.0, 5.0, None, 'scored in 2D')
     """
@@ -225,7 +292,7 @@ def evaluate(family: type[T], sums: Sums, measured: Mapping[str, Measure] | None
     for name, entry in metrics_of("", family).items():
         value: Measure
         if entry.formula is None:
-            value = (measured or {})[name]
+            value = (measured or {}).get(name, NEEDS_ROWS)
         else:
             reason = next((reason.text for reason in entry.undefined if reason.applies(sums)), None)
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -250,6 +317,6 @@ def evaluate_many(metrics: Mapping[str, Metric], sums: Sums) -> dict[str, FloatA
         }
 
 
-IN_2D = Reason("scored in 2D", lambda s: s.settings.dim == 2)
+IN_2D = Reason("scored in 2D", lambda s: s.settings.dim == 2, quiet=True)
 NO_MATCH = Reason("no detection was matched", lambda s: s.tp == 0)
 NO_TRUTH = Reason("no true molecule is left to compare with", lambda s: s.n_truth == 0)

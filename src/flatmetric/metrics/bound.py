@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray
-from flatmetric.errors import InputError
 from flatmetric.metrics.base import Reason, count, error, metric
+from flatmetric.options.scoring import Imaging
 
 _FEW = Reason("no matched molecule has photons", lambda s: s.bounds == 0)
-_ratio = partial(metric, format=".3f", better="one", limits=(0.0, np.inf))
 _EXCESS = 2.0  # electron multiplication doubles the variance
 _NODES = np.geomspace(
     1e-6, 100.0, 97
@@ -23,52 +19,6 @@ _NODES = np.geomspace(
 _OFFSETS = np.linspace(0.0, 0.5, 6)  # places of a spot within its pixel, over which the information is averaged
 _REACH = 5.0  # standard deviations of a spot that are summed up
 _MOST_WIDTHS = 64  # with more of them, the nearest on a grid is taken
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Imaging:
-    """How molecules were imaged: what the precision bound needs besides their photons.
-
-    `pixel_size` and `sigma`, the width of a spot in focus, in nm; `background` in photons per pixel and frame; `em` for
-    an electron-multiplying camera; `quantum_efficiency` turns photons into electrons (1 where photons are counted as
-    detected). With `focal_depth` (nm) spots widen with depth z like a Gaussian beam. Where the truth has columns sigma
-    or background, these are used instead.
-
-    Examples
-    --------
-    >>> Imaging.parse({"pixel_size": 100, "sigma": 110, "background": 60, "em": 1}).em
-    True
-    """
-
-    pixel_size: float
-    sigma: float
-    background: float
-    em: bool = False
-    quantum_efficiency: float = 1.0
-    focal_depth: float | None = None
-
-    def __post_init__(self) -> None:
-        for name, least, most in (("pixel_size", 1e-3, 1e6), ("sigma", 1e-3, 1e6), ("quantum_efficiency", 1e-3, 1.0)):
-            if not least <= getattr(self, name) <= most:
-                raise InputError(f"bound: {name} is {getattr(self, name):g}; give a number from {least:g} to {most:g}")
-        if not 0 <= self.background < 1e9:
-            raise InputError(f"bound: background is {self.background:g}; give photons per pixel from 0")
-        if self.focal_depth is not None and not 0 < self.focal_depth < 1e6:
-            raise InputError(f"bound: focal_depth is {self.focal_depth:g}; give a length in nm above 0")
-
-    @classmethod
-    def parse(cls, given: Mapping[str, float]) -> Imaging:
-        """Imaging from numbers by name."""
-        fields = {field.name: field.default for field in dataclasses.fields(cls)}
-        for name in given:
-            if name not in fields:
-                raise InputError(f"bound has no {name!r}; it has {', '.join(sorted(fields))}")
-        for name, default in fields.items():
-            if default is dataclasses.MISSING and name not in given:
-                raise InputError(f"bound lacks {name}; give pixel_size, sigma and background")
-        values: dict[str, Any] = dict(given)
-        values["em"] = bool(values.get("em", False))
-        return cls(**values)
 
 
 def precision_bound(
@@ -133,14 +83,34 @@ def _information(width: float) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class BoundScore:
-    """The lateral RMSE of matched molecules against the least that is possible, nm.
-
-    `rmse_xy` is the root mean square error of an estimate at the Cramer-Rao bound, `ratio` the program's RMSE over it:
-    1 for a perfect fit. `pairs` is the number of matched molecules with photons.
-    """
+    """The lateral RMSE of matched molecules against the least that is possible, nm: a `ratio` of 1 is a perfect fit."""
 
     rmse_xy: float | None = error(
-        "Cramer-Rao bound of the RMSE lateral", lambda s: np.sqrt(s.bound_square / s.bounds), _FEW, better=None
+        "Cramer-Rao bound of the RMSE lateral",
+        lambda s: np.sqrt(s.bound_square / s.bounds),
+        _FEW,
+        meaning="the Cramer-Rao bound: the least lateral RMSE that photons, background, pixel and spot width allow",
+        equation="sqrt(mean of 2 x least variance along one axis)",
+        better=None,
+        line="bound",
+        label="Cramer-Rao bound {} nm",
     )
-    ratio: float | None = _ratio("RMSE lateral / bound", lambda s: np.sqrt(s.bounded_square / s.bound_square), _FEW)
-    pairs: int = count("matched molecules with a bound", lambda s: s.bounds, shown=False)
+    ratio: float | None = metric(
+        "RMSE lateral / bound",
+        lambda s: np.sqrt(s.bounded_square / s.bound_square),
+        _FEW,
+        meaning="how far the result is from the Cramer-Rao bound, over the pairs that have one",
+        equation="RMSE lateral / bound",
+        format=".3f",
+        better="one",
+        limits=(0.0, np.inf),
+        line="bound",
+        label="RMSE lateral / bound {} (1 is perfect)",
+    )
+    pairs: int = count(
+        "matched molecules with a bound",
+        lambda s: s.bounds,
+        meaning="matched pairs whose bound is known",
+        equation="count",
+        shown=False,
+    )

@@ -11,8 +11,9 @@ import numpy as np
 from flatmetric._arrays import FloatArray
 from flatmetric.metrics.base import Reason, Sums, count, metric
 
-_FEW = Reason("fewer than two matched detections claim an uncertainty", lambda s: s.claims < 2)
-_ratio = partial(metric, format=".3f", better="one", limits=(0.0, math.inf))
+_FEW = Reason("fewer than two matched detections claim an uncertainty", lambda s: s.claims < 2, quiet=True)
+_WORDS = "errors{}, bias left out, over the precision that the result claims; 2 means twice as large"
+_ratio = partial(metric, format=".3f", better="one", limits=(0.0, math.inf), line="claims")
 
 
 def _axis(s: Sums, axes: str) -> FloatArray:
@@ -25,13 +26,38 @@ def _axis(s: Sums, axes: str) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Standard deviation of error / claimed uncertainty over matched pairs.
+    """Standard deviation of error / claimed uncertainty over matched pairs: 1 means that the claims are right."""
 
-    1 means that the claims are right, 2 that errors are twice as large as claimed. `claims` is the number of matched
-    detections with a claimed uncertainty; `xy` pools both axes.
-    """
-
-    x: float | None = _ratio("error / claimed uncertainty, x", lambda s: _axis(s, "x"), _FEW, shown=False)
-    y: float | None = _ratio("error / claimed uncertainty, y", lambda s: _axis(s, "y"), _FEW, shown=False)
-    xy: float | None = _ratio("error / claimed uncertainty", lambda s: _axis(s, "xy"), _FEW)
-    claims: int = count("detections with a claimed uncertainty", lambda s: s.claims, shown=False)
+    x: float | None = _ratio(
+        "error / claimed uncertainty, x",
+        lambda s: _axis(s, "x"),
+        _FEW,
+        meaning=_WORDS.format(" along x"),
+        equation="standard deviation of (dx / claimed)",
+        shown=False,
+        label="x {}",
+    )
+    y: float | None = _ratio(
+        "error / claimed uncertainty, y",
+        lambda s: _axis(s, "y"),
+        _FEW,
+        meaning=_WORDS.format(" along y"),
+        equation="standard deviation of (dy / claimed)",
+        shown=False,
+        label="y {}",
+    )
+    xy: float | None = _ratio(
+        "error / claimed uncertainty",
+        lambda s: _axis(s, "xy"),
+        _FEW,
+        meaning=_WORDS.format(""),
+        equation="standard deviation of (d / claimed), both axes pooled",
+        label="error / claimed uncertainty {} (1 is right)",
+    )
+    claims: int = count(
+        "detections with a claimed uncertainty",
+        lambda s: s.claims,
+        meaning="matched pairs whose detection claims a precision",
+        equation="count",
+        shown=False,
+    )

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from flatmetric._arrays import FloatArray
 from flatmetric.localizations import Localizations
-from flatmetric.metrics.base import IN_2D, Measure, error, metric
+from flatmetric.matching.matched import select_rows
+from flatmetric.metrics.base import IN_2D, Measure, Rows, error, metric
 
 VOXEL = 10.0  # nm
 SIGMA = 20.0 / (2 * math.sqrt(2 * math.log(2)))  # nm: a width of 20 nm at half height
@@ -19,20 +20,57 @@ DEPTH = 1500.0  # nm, half of it on either side of the focal plane
 FRC_THRESHOLD = 1 / 7
 _REACH = math.ceil(3 * SIGMA / VOXEL)  # voxels
 _SLAB = 16  # planes rendered at a time
-_snr = partial(metric, unit="dB", better="higher", shown=False)
+_VIEWS = {
+    "xyz": "the volume",
+    "xy": "the image seen along z",
+    "xz": "the image seen along y",
+    "yz": "the image seen along x",
+}
+
+
+def _snr(view: str, title: str, **more: Any) -> Any:
+    return metric(
+        title,
+        meaning=f"how well {_VIEWS[view]}, rendered with spots of 20 nm full width at half maximum, agrees with that "
+        "of the truth",
+        equation="10 log10(sum of truth^2 / sum of (truth - result)^2)",
+        unit="dB",
+        better="higher",
+        shown=False,
+        **more,
+    )
+
+
+def _frc(view: str, **more: Any) -> Any:
+    return error(
+        f"FRC resolution {view}",
+        meaning=f"length down to which {_VIEWS[view]} agrees with that of the truth",
+        equation="where the Fourier ring correlation falls to 1/7",
+        format=".1f",
+        shown=False,
+        **more,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class ImageScore:
     """SNR in dB of the volume and of its projections, and the FRC resolution of the projections in nm."""
 
-    snr_xyz: float | None = _snr("SNR of the volume")
-    snr_xy: float | None = _snr("SNR of the image xy")
-    snr_xz: float | None = _snr("SNR of the image xz")
-    snr_yz: float | None = _snr("SNR of the image yz")
-    frc_xy: float | None = error("FRC resolution xy", format=".1f", shown=False)
-    frc_xz: float | None = error("FRC resolution xz", format=".1f", shown=False)
-    frc_yz: float | None = error("FRC resolution yz", format=".1f", shown=False)
+    snr_xyz: float | None = _snr("xyz", "SNR of the volume")
+    snr_xy: float | None = _snr("xy", "SNR of the image xy", line="images", label="SNR {} dB")
+    snr_xz: float | None = _snr("xz", "SNR of the image xz")
+    snr_yz: float | None = _snr("yz", "SNR of the image yz")
+    frc_xy: float | None = _frc("xy", line="images", label="FRC {} nm (xy)")
+    frc_xz: float | None = _frc("xz")
+    frc_yz: float | None = _frc("yz")
+
+
+def measure_images(rows: Rows) -> dict[str, Measure]:
+    """Compare rendered images, as in the challenge: within the border, but without the photon threshold."""
+    matched = rows.matched
+    assert rows.fov is not None
+    tables = select_rows(matched.truth, matched.truth_rows), select_rows(matched.pred, matched.pred_rows)
+    return image_score(*tables, fov=rows.fov, dim=matched.dim)
 
 
 def snr(reference: FloatArray, estimate: FloatArray) -> Measure:

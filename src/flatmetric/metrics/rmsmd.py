@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray
 from flatmetric._core import nearest
 from flatmetric.localizations import Localizations
-from flatmetric.metrics.base import Measure, Reason, Sums, count, error
+from flatmetric.metrics.base import Measure, Reason, Rows, Sums, count, error
 
 _NOBODY = "no point has another on the other side"
 _ALONE = Reason(_NOBODY, lambda s: s.with_nearest_truth + s.with_nearest_pred == 0)
 _ALONE_TRUTH = Reason(_NOBODY, lambda s: s.with_nearest_truth == 0)
 _ALONE_PRED = Reason(_NOBODY, lambda s: s.with_nearest_pred == 0)
-
-
-def _truth_to_pred(s: Sums) -> FloatArray:
-    return np.sqrt(s.nearest_truth / s.with_nearest_truth)
-
-
-def _pred_to_truth(s: Sums) -> FloatArray:
-    return np.sqrt(s.nearest_pred / s.with_nearest_pred)
+_one_way = partial(error, equation="sqrt(mean of nearest^2)", shown=False)
+_both_ways = partial(error, equation="sqrt(mean of nearest^2 over both sides)", line="RMSMD")
 
 
 def _per_frame(s: Sums) -> FloatArray:
     return np.sqrt((s.nearest_truth + s.nearest_pred) / (s.with_nearest_truth + s.with_nearest_pred))
-
-
-def _alone(s: Sums) -> FloatArray:
-    return s.n_truth + s.n_pred - s.with_nearest_truth - s.with_nearest_pred
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +32,53 @@ class Rmsmd:
     is empty have none and are counted in `alone`. `whole_set` ignores the frames.
     """
 
-    per_frame: float | None = error("RMSMD per frame", _per_frame, _ALONE)
-    per_frame_truth_to_pred: float | None = error(
-        "RMSMD per frame, truth to pred", _truth_to_pred, _ALONE_TRUTH, shown=False
+    per_frame: float | None = _both_ways(
+        "RMSMD per frame",
+        _per_frame,
+        _ALONE,
+        meaning="root mean square distance from every point, of both sides, to the nearest of the other side in its "
+        "frame",
+        label="per frame {} nm",
     )
-    per_frame_pred_to_truth: float | None = error(
-        "RMSMD per frame, pred to truth", _pred_to_truth, _ALONE_PRED, shown=False
+    per_frame_truth_to_pred: float | None = _one_way(
+        "RMSMD per frame, truth to pred",
+        lambda s: np.sqrt(s.nearest_truth / s.with_nearest_truth),
+        _ALONE_TRUTH,
+        meaning="RMSMD per frame, from molecules to detections only",
     )
-    alone: int = count("points without a counterpart in their frame", _alone, better="lower", shown=False)
-    whole_set: float | None = error("RMSMD whole set")
-    whole_set_truth_to_pred: float | None = error("RMSMD whole set, truth to pred", shown=False)
-    whole_set_pred_to_truth: float | None = error("RMSMD whole set, pred to truth", shown=False)
+    per_frame_pred_to_truth: float | None = _one_way(
+        "RMSMD per frame, pred to truth",
+        lambda s: np.sqrt(s.nearest_pred / s.with_nearest_pred),
+        _ALONE_PRED,
+        meaning="RMSMD per frame, from detections to molecules only",
+    )
+    alone: int = count(
+        "points without a counterpart in their frame",
+        lambda s: s.n_truth + s.n_pred - s.with_nearest_truth - s.with_nearest_pred,
+        meaning="points whose frame has no point of the other side, which are left out",
+        equation="count",
+        better="lower",
+        shown=False,
+        line="RMSMD",
+        label="without {} points that are alone in their frame",
+    )
+    whole_set: float | None = _both_ways(
+        "RMSMD whole set",
+        meaning="root mean square distance to the nearest point of the other side, whatever its frame",
+        label="whole set {} nm",
+    )
+    whole_set_truth_to_pred: float | None = _one_way(
+        "RMSMD whole set, truth to pred", meaning="RMSMD of the whole set, from molecules to detections only"
+    )
+    whole_set_pred_to_truth: float | None = _one_way(
+        "RMSMD whole set, pred to truth", meaning="RMSMD of the whole set, from detections to molecules only"
+    )
+
+
+def measure_rmsmd(rows: Rows) -> dict[str, Measure]:
+    """RMSMD between all points, whatever their frames, nm."""
+    matched = rows.matched
+    return rmsmd_whole_set(matched.kept_truth, matched.kept_pred, dim=matched.dim, threads=matched.threads)
 
 
 def rmsmd_whole_set(truth: Localizations, pred: Localizations, *, dim: int, threads: int = 1) -> dict[str, Measure]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray
-from flatmetric._progress import Progress
 from flatmetric._validation import thread_count
 from flatmetric.errors import InputError
+from flatmetric.execution.progress import Progress
 from flatmetric.localizations import Localizations
 from flatmetric.matching.matcher import match_frames
+from flatmetric.options.base import option
+from flatmetric.options.scoring import DEFAULT_LAM
 from flatmetric.plots import style
 from flatmetric.transport.flat_metric import flat_metric
 from flatmetric.transport.lp import MAX_PAIRS
@@ -34,14 +36,16 @@ _MOST_POINTS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """The experiment: true points in each trial, lam in nm, steps along each axis, trials at each of their nodes."""
+class SurfaceExperiment:
+    """The experiment of Figure 1: true points in each trial, lam in nm, steps along each axis, trials at each node."""
 
-    points: int = 100
-    lam: float = 125.0
-    steps: int = 51
-    trials: int = 50
-    seed: int = 0
+    SECTION: ClassVar[str] = "Figure 1"
+
+    points: int = option(100, "True points in each trial.", metavar="N")
+    lam: float = option(DEFAULT_LAM, "Cost of a missed molecule or a false detection, nm.", metavar="NM")
+    steps: int = option(51, "Steps of recall and of the error radius.", metavar="N")
+    trials: int = option(50, "Trials at each step.", metavar="N")
+    seed: int = option(0, "Seed of Figures 1 and 3; the same seed gives the same numbers.", metavar="N")
 
     def __post_init__(self) -> None:
         if not 0 < self.lam < math.inf:
@@ -64,7 +68,7 @@ class Settings:
         return np.linspace(0.0, LARGEST_RADIUS_NM, self.steps)
 
     @property
-    def found(self) -> IntArray:
+    def detected(self) -> IntArray:
         """The number of points detected at each recall."""
         return np.rint(np.linspace(0.0, 1.0, self.steps) * self.points).astype(np.int64)
 
@@ -93,7 +97,7 @@ class Surfaces:
     Metric would be at full recall if each point had to go to the one it was drawn from, or be left for 2 lam.
     """
 
-    settings: Settings
+    settings: SurfaceExperiment
     radius: FloatArray
     recall: FloatArray
     flat_metric: FloatArray
@@ -119,14 +123,14 @@ class Surfaces:
         }
 
 
-def surfaces(settings: Settings, progress: Progress | None = None) -> Surfaces:
+def surfaces(settings: SurfaceExperiment, progress: Progress | None = None) -> Surfaces:
     """Run the experiment: points uniform in a 6.4 um square, some of them detected, displaced uniformly in a disk.
 
     Every detection belongs to a point (precision 100 %). The same seed gives the same numbers.
 
     Examples
     --------
-    >>> s = surfaces(Settings(points=20, steps=3, trials=4))
+    >>> s = surfaces(SurfaceExperiment(points=20, steps=3, trials=4))
     >>> s.flat_metric[0].tolist()  # no error: lam (1 - recall)
     [125.0, 62.5, 0.0]
     """
@@ -152,19 +156,19 @@ def surfaces(settings: Settings, progress: Progress | None = None) -> Surfaces:
     return Surfaces(
         settings=settings,
         radius=settings.radius,
-        recall=settings.found / settings.points,
+        recall=settings.detected / settings.points,
         **means,
         own_partner=own_partner,
         solve_seconds=seconds,
     )
 
 
-def draw_trials(settings: Settings, row: int) -> Trials:
+def draw_trials(settings: SurfaceExperiment, row: int) -> Trials:
     """The point sets of one radius, by recall and then by trial, from a random stream of their own.
 
     Examples
     --------
-    >>> trials = draw_trials(Settings(points=20, steps=3, trials=4), row=2)
+    >>> trials = draw_trials(SurfaceExperiment(points=20, steps=3, trials=4), row=2)
     >>> len(trials.truth), len(trials.pred), bool(trials.distance.max() <= 250)
     (240, 120, True)
     """
@@ -173,7 +177,7 @@ def draw_trials(settings: Settings, row: int) -> Trials:
     truth = rng.uniform(0.0, FIELD_NM, (frames * n, 2))
     frame = np.repeat(np.arange(1, frames + 1), n)
     # Points are independent and alike, so the first of a trial are as good as any.
-    kept = np.flatnonzero(np.tile(np.arange(n), frames) < np.repeat(settings.found, settings.trials * n))
+    kept = np.flatnonzero(np.tile(np.arange(n), frames) < np.repeat(settings.detected, settings.trials * n))
     distance = settings.radius[row] * np.sqrt(rng.random(len(kept)))
     angle = rng.uniform(0.0, 2 * math.pi, len(kept))
     pred = truth[kept]
@@ -182,7 +186,7 @@ def draw_trials(settings: Settings, row: int) -> Trials:
     return Trials(truth, frame, pred, frame[kept], distance)
 
 
-def _flat_metrics(settings: Settings, trials: Trials) -> FloatArray:
+def _flat_metrics(settings: SurfaceExperiment, trials: Trials) -> FloatArray:
     """The Flat Metric of each trial, (recall, trial), each with the paper's weights 1/points."""
     result = flat_metric(
         trials.truth, trials.pred, lam=settings.lam, truth_frames=trials.truth_frame, pred_frames=trials.pred_frame
@@ -192,7 +196,7 @@ def _flat_metrics(settings: Settings, trials: Trials) -> FloatArray:
     return result.frames.value.reshape(settings.steps, settings.trials) * frames
 
 
-def _challenge_metrics(settings: Settings, trials: Trials) -> tuple[FloatArray, FloatArray]:
+def _challenge_metrics(settings: SurfaceExperiment, trials: Trials) -> tuple[FloatArray, FloatArray]:
     """Jaccard in percent and RMSE in nm of each trial; RMSE is NaN where nothing was found."""
     truth = Localizations(frame=trials.truth_frame, x=trials.truth[:, 0], y=trials.truth[:, 1])
     pred = Localizations(frame=trials.pred_frame, x=trials.pred[:, 0], y=trials.pred[:, 1])
@@ -209,8 +213,8 @@ def _challenge_metrics(settings: Settings, trials: Trials) -> tuple[FloatArray, 
     trial = trials.truth_frame[matches.truth] - 1
     matched = np.bincount(trial, minlength=shape[0] * shape[1]).reshape(shape)
     squares = np.bincount(trial, matches.distance**2, minlength=shape[0] * shape[1]).reshape(shape)
-    found = settings.found[:, None]
-    jaccard = 100 * matched / (settings.points + found - matched)
+    detected = settings.detected[:, None]
+    jaccard = 100 * matched / (settings.points + detected - matched)
     rmse = np.full(shape, np.nan)
     np.divide(squares, matched, out=rmse, where=matched > 0)
     return jaccard, np.sqrt(rmse)
@@ -238,7 +242,7 @@ def deviation(result: Surfaces) -> Deviation:
 
     Examples
     --------
-    >>> d = deviation(surfaces(Settings(points=20, steps=3, trials=4)))
+    >>> d = deviation(surfaces(SurfaceExperiment(points=20, steps=3, trials=4)))
     >>> bool(np.allclose(d.flat_metric, d.line + d.cap + d.partners + d.chance))
     True
     """
@@ -258,16 +262,16 @@ def deviation(result: Surfaces) -> Deviation:
     )
 
 
-def dense_lp_seconds(settings: Settings) -> float | None:
+def dense_lp_seconds(settings: SurfaceExperiment) -> float | None:
     """The time that the paper's dense linear program would need for all problems: the mean of a sample, times all.
 
     The sample covers radii and recalls evenly. None if there are too many points for the program.
 
     Examples
     --------
-    >>> dense_lp_seconds(Settings(points=3, steps=2, trials=2)) > 0
+    >>> dense_lp_seconds(SurfaceExperiment(points=3, steps=2, trials=2)) > 0
     True
-    >>> dense_lp_seconds(Settings(points=1000)) is None
+    >>> dense_lp_seconds(SurfaceExperiment(points=1000)) is None
     True
     """
     if settings.points**2 > MAX_PAIRS:
@@ -279,7 +283,7 @@ def dense_lp_seconds(settings: Settings) -> float | None:
         # Two incommensurate strides: an even pattern over the square of radii and recalls.
         row = int((k + 0.5) / sample * settings.steps)
         column = int((k * 0.6180339887) % 1 * settings.steps)
-        one = Settings(settings.points, settings.lam, settings.steps, 1, settings.seed)
+        one = SurfaceExperiment(settings.points, settings.lam, settings.steps, 1, settings.seed)
         trials = draw_trials(one, row)
         truth = trials.truth[trials.truth_frame == column + 1]
         pred = trials.pred[trials.pred_frame == column + 1]
@@ -294,7 +298,7 @@ def draw_flat_metric(result: Surfaces) -> Figure:
 
     Examples
     --------
-    >>> figure = draw_flat_metric(surfaces(Settings(points=20, steps=3, trials=4)))
+    >>> figure = draw_flat_metric(surfaces(SurfaceExperiment(points=20, steps=3, trials=4)))
     """
     lam = result.settings.lam
     return _draw_surface(
@@ -313,7 +317,7 @@ def draw_efficiency(result: Surfaces) -> Figure:
 
     Examples
     --------
-    >>> figure = draw_efficiency(surfaces(Settings(points=20, steps=3, trials=4)))
+    >>> figure = draw_efficiency(surfaces(SurfaceExperiment(points=20, steps=3, trials=4)))
     """
     return _draw_surface(
         result,
@@ -383,7 +387,7 @@ def draw_deviation(d: Deviation) -> Figure:
 
     Examples
     --------
-    >>> len(draw_deviation(deviation(surfaces(Settings(points=20, steps=3, trials=4)))).axes)
+    >>> len(draw_deviation(deviation(surfaces(SurfaceExperiment(points=20, steps=3, trials=4)))).axes)
     2
     """
     with style.house_style():

@@ -21,9 +21,9 @@ def scores_by(axes: Axes, bins: Sequence[Bin], quantity: Quantity) -> Axes:
     --------
     >>> from flatmetric.scoring.breakdown import score_in_bins
     >>> from flatmetric.plots.style import new_figure
-    >>> from flatmetric.scoring.score import score
+    >>> import flatmetric as fm
     >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
-    >>> bins = score_in_bins(score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}), "frame", bins=2)
+    >>> bins = score_in_bins(fm.score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}), "frame", bins=2)
     >>> scores_by(new_figure(3, 3).subplots(), bins, "frame").get_xlabel()
     'frame'
     """

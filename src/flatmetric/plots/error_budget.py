@@ -21,9 +21,10 @@ def error_budget(axes: Axes, scores: Mapping[str, Score]) -> Axes:
     Examples
     --------
     >>> from flatmetric.plots.style import new_figure
-    >>> from flatmetric.scoring.score import score
+    >>> import flatmetric as fm
     >>> truth = {"frame": [1, 1], "x": [0.0, 900.0], "y": [0.0, 0.0]}
-    >>> axes = error_budget(new_figure(4, 1).subplots(), {"mine": score(truth, {"frame": [1], "x": [3.0], "y": [4.0]})})
+    >>> score = fm.score(truth, {"frame": [1], "x": [3.0], "y": [4.0]})
+    >>> axes = error_budget(new_figure(4, 1).subplots(), {"mine": score})
     >>> [round(float(bar.get_width()), 3) for bar in axes.patches]
     [2.5, 62.5, 0.0]
     """

@@ -26,9 +26,9 @@ def error_scatter(axes: Axes, score: Score) -> Axes:
     Examples
     --------
     >>> from flatmetric.plots.style import new_figure
-    >>> from flatmetric.scoring.score import score
+    >>> import flatmetric as fm
     >>> truth = {"frame": [1], "x": [0.0], "y": [0.0]}
-    >>> axes = error_scatter(new_figure(3, 3).subplots(), score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}))
+    >>> axes = error_scatter(new_figure(3, 3).subplots(), fm.score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}))
     >>> axes.get_title()
     'bias (+3.0, +4.0) nm, RMSE 5.0 nm'
     """
@@ -67,9 +67,9 @@ def error_histogram(axes: Axes, score: Score, axis: int) -> Axes:
     Examples
     --------
     >>> from flatmetric.plots.style import new_figure
-    >>> from flatmetric.scoring.score import score
+    >>> import flatmetric as fm
     >>> truth = {"frame": [1], "x": [0.0], "y": [0.0]}
-    >>> axes = error_histogram(new_figure(3, 3).subplots(), score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}), 1)
+    >>> axes = error_histogram(new_figure(3, 3).subplots(), fm.score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}), 1)
     >>> axes.get_title()
     'bias +4.0 nm, RMSE 4.0 nm'
     """

@@ -21,9 +21,9 @@ def score_per_frame(axes: Axes, score: Score) -> Axes:
     Examples
     --------
     >>> from flatmetric.plots.style import new_figure
-    >>> from flatmetric.scoring.score import score
+    >>> import flatmetric as fm
     >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
-    >>> axes = score_per_frame(new_figure(4, 2).subplots(), score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}))
+    >>> axes = score_per_frame(new_figure(4, 2).subplots(), fm.score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}))
     >>> axes.get_ylabel()
     'cost of the frame [nm]'
     """

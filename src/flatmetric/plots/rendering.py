@@ -27,9 +27,9 @@ def rendering(axes: Axes, score: Score, side: Literal["truth", "pred"]) -> Axes:
     Examples
     --------
     >>> from flatmetric.plots.style import new_figure
-    >>> from flatmetric.scoring.score import score
+    >>> import flatmetric as fm
     >>> truth = {"frame": [1, 1], "x": [0.0, 900.0], "y": [0.0, 0.0]}
-    >>> axes = rendering(new_figure(3, 3).subplots(), score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}), "truth")
+    >>> axes = rendering(new_figure(3, 3).subplots(), fm.score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}), "truth")
     >>> axes.get_title()
     'truth, 1 missed'
     """
@@ -72,9 +72,9 @@ def missed_share(axes: Axes, score: Score) -> Axes:
     Examples
     --------
     >>> from flatmetric.plots.style import new_figure
-    >>> from flatmetric.scoring.score import score
+    >>> import flatmetric as fm
     >>> truth = {"frame": [1, 1], "x": [0.0, 900.0], "y": [0.0, 0.0]}
-    >>> axes = missed_share(new_figure(3, 3).subplots(), score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}))
+    >>> axes = missed_share(new_figure(3, 3).subplots(), fm.score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}))
     >>> axes.get_title()
     '1 of 2 molecules missed'
     """

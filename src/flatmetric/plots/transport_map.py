@@ -70,9 +70,9 @@ def frame_map(axes: Axes, score: Score, frame: int) -> Axes:
     Examples
     --------
     >>> from flatmetric.plots.style import new_figure
-    >>> from flatmetric.scoring.score import score
+    >>> import flatmetric as fm
     >>> truth = {"frame": [1, 1], "x": [0.0, 900.0], "y": [0.0, 0.0]}
-    >>> axes = frame_map(new_figure(3, 3).subplots(), score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}), frame=1)
+    >>> axes = frame_map(new_figure(3, 3).subplots(), fm.score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}), frame=1)
     >>> axes.get_title()
     'frame 1: 2 true, 1 found, 65.0 nm per molecule'
     """

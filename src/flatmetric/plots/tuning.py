@@ -9,7 +9,7 @@ from flatmetric.plots import style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from flatmetric.challenge.tuning import Tuned
+    from flatmetric.challenges.tuning import Tuned
 
 _WIDE = 8.0  # times the least value: then the axis is logarithmic
 _STAGES = (style.GREY, style.SKY, style.BLUE)
@@ -20,7 +20,7 @@ def draw_trials(tuned: Tuned) -> Figure:
 
     Examples
     --------
-    >>> from flatmetric.challenge.tuning import Trial, Tuned
+    >>> from flatmetric.challenges.tuning import Trial, Tuned
     >>> trials = tuple(Trial({"threshold": value, "box": 7.0}, 9, 50 + value) for value in (1.0, 2.0))
     >>> len(draw_trials(Tuned("dog", "MT0", {"threshold": 1.0, "box": 7.0}, trials)).axes)
     1

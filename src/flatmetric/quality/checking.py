@@ -11,7 +11,8 @@ import numpy as np
 from flatmetric._arrays import chunks
 from flatmetric.localizations import Localizations
 from flatmetric.matching.matched import rows_within, select_rows
-from flatmetric.matching.protocol import Protocol
+from flatmetric.options.rules import Protocol
+from flatmetric.options.scoring import DEFAULT_LAM
 from flatmetric.quality import alignment, content, frames, geometry
 from flatmetric.quality.case import WINDOW_PAIRS, Case, Spans, stretches, within
 from flatmetric.quality.findings import Finding, Findings
@@ -29,9 +30,8 @@ _Step = tuple[Finding, Case]
 def check_tables(
     truth: Localizations,
     pred: Localizations,
-    *,
-    lam: float = 125.0,
-    protocol: Protocol | None = None,
+    lam: float = DEFAULT_LAM,
+    rules: Protocol | None = None,
     dim: int = 2,
     threads: int | None = None,
 ) -> Findings:
@@ -50,15 +50,14 @@ def check_tables(
     >>> check_tables(truth, dataclasses.replace(truth, frame=truth.frame - 1))[0].fix
     'frame_base=0'
     """
-    return _check(Case.whole, truth, pred, lam, protocol or Protocol(), dim, threads)
+    return _check(Case.whole, truth, pred, lam, rules or Protocol(), dim, threads)
 
 
 def check_window(
     truth: Localizations,
     pred: Localizations,
-    *,
-    lam: float = 125.0,
-    protocol: Protocol | None = None,
+    lam: float = DEFAULT_LAM,
+    rules: Protocol | None = None,
     dim: int = 2,
     threads: int | None = None,
 ) -> Findings:
@@ -70,18 +69,18 @@ def check_window(
     >>> print(check_window(t, t))
     Nothing looks wrong.
     """
-    return _check(Case.window, truth, pred, lam, protocol or Protocol(), dim, threads)
+    return _check(Case.window, truth, pred, lam, rules or Protocol(), dim, threads)
 
 
 def check_on_disk(
-    truth: Localizations, pred: Localizations, *, lam: float, protocol: Protocol, dim: int, threads: int | None = None
+    truth: Localizations, pred: Localizations, lam: float, rules: Protocol, dim: int, threads: int | None = None
 ) -> Findings:
     """`check_window` of tables that don't fit into memory: also the truth is a sample, of the frames around.
 
     Examples
     --------
     >>> t = Localizations(frame=[1], x=[10.0], y=[0.0])
-    >>> print(check_on_disk(t, t, lam=125, protocol=Protocol(), dim=2))
+    >>> print(check_on_disk(t, t, 125, Protocol(), 2))
     Nothing looks wrong.
     """
     if len(pred) == 0:
@@ -95,7 +94,7 @@ def check_on_disk(
         lam, threads, field = others
         return Case(truth, pred, spans, lam, WINDOW_PAIRS, threads, field)
 
-    return _check(sampled, *samples, lam, protocol, dim, threads) if len(samples[0]) else Findings((), *samples, lam)
+    return _check(sampled, *samples, lam, rules, dim, threads) if len(samples[0]) else Findings((), *samples, lam)
 
 
 def rows_in(table: Localizations, spans: Spans) -> Localizations:

@@ -12,8 +12,9 @@ from typing import Any, Literal, get_args, overload
 import numpy as np
 
 from flatmetric._arrays import BoolArray
-from flatmetric._shown import Shown
+from flatmetric._display import Displayed
 from flatmetric.localizations import Localizations, Provenance
+from flatmetric.options.scoring import DEFAULT_LAM
 
 Kind = Literal[
     "no_frames",
@@ -212,7 +213,7 @@ def _frames(estimate: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Findings(Shown, Sequence[Finding]):
+class Findings(Displayed, Sequence[Finding]):
     """What looks wrong with a result, most important first; empty if nothing does.
 
     Examples
@@ -226,7 +227,7 @@ class Findings(Shown, Sequence[Finding]):
     found: tuple[Finding, ...] = ()
     truth: Localizations | None = field(default=None, repr=False)
     pred: Localizations | None = field(default=None, repr=False)
-    lam: float = 125.0
+    lam: float = DEFAULT_LAM
 
     @overload
     def __getitem__(self, at: int) -> Finding: ...

@@ -10,10 +10,10 @@ import numpy as np
 
 from flatmetric._files import read_json
 from flatmetric.errors import InputError
-from flatmetric.formats.conversion import ReadOptions
 from flatmetric.formats.read import read_file
 from flatmetric.localizations import Localizations
-from flatmetric.matching.protocol import Protocol
+from flatmetric.options.reading import ReadOptions
+from flatmetric.options.rules import Protocol
 from flatmetric.quality.findings import repeated_rows
 from flatmetric.quality.inspect import not_in_nm
 

@@ -15,9 +15,9 @@ from flatmetric.matching.matcher import neighbours
 from flatmetric.metrics.base import Sums, evaluate
 from flatmetric.metrics.jaccard_rmse import ChallengeScore
 from flatmetric.metrics.match_sums import MatchedRows, sum_matches
+from flatmetric.options.scoring import plain
 from flatmetric.scoring.row_costs import NO_PARTNER
 from flatmetric.scoring.score import Score
-from flatmetric.scoring.scored import plain_values
 
 Quantity = Literal["z", "photons", "density", "neighbour", "frame"]
 QUANTITIES: dict[Quantity, str] = {
@@ -36,9 +36,9 @@ def per_frame(score: Score) -> Columns:
 
     Examples
     --------
-    >>> from flatmetric.scoring.score import score
+    >>> import flatmetric as fm
     >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
-    >>> frames = per_frame(score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}, lam=125))
+    >>> frames = per_frame(fm.score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}, lam=125))
     >>> frames["frame"].tolist(), frames["fn"].tolist(), frames["flat_metric_nm"].tolist()
     ([1, 2], [0, 1], [2.5, 62.5])
     """
@@ -70,9 +70,9 @@ def averaged_frames(score: Score, most: int) -> tuple[IntArray, dict[str, FloatA
 
     Examples
     --------
-    >>> from flatmetric.scoring.score import score
+    >>> import flatmetric as fm
     >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
-    >>> frames, parts, together = averaged_frames(score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}, lam=125), 1)
+    >>> frames, parts, together = averaged_frames(fm.score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}, lam=125), 1)
     >>> frames.tolist(), parts["missed"].tolist(), together
     ([1], [62.5], 2)
     """
@@ -101,9 +101,9 @@ def per_molecule(score: Score) -> Columns:
 
     Examples
     --------
-    >>> from flatmetric.scoring.score import score
+    >>> import flatmetric as fm
     >>> truth = {"frame": [1, 1], "x": [0.0, 900.0], "y": [0.0, 0.0]}
-    >>> rows = per_molecule(score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}, lam=125))
+    >>> rows = per_molecule(fm.score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}, lam=125))
     >>> rows["side"].tolist(), rows["part"].tolist(), rows["cost_nm"].tolist()
     (['truth', 'truth', 'pred'], ['displaced', 'missed', 'moved'], [5.0, 125.0, 0.0])
     """
@@ -190,7 +190,7 @@ class Bin:
 
     def to_dict(self) -> dict[str, Any]:
         """The bin as plain values, for JSON."""
-        return plain_values(self) | {"challenge": plain_values(self.challenge)}
+        return plain(self) | {"challenge": plain(self.challenge)}
 
 
 def score_in_bins(score: Score, quantity: Quantity, bins: int = 10) -> list[Bin]:
@@ -203,9 +203,9 @@ def score_in_bins(score: Score, quantity: Quantity, bins: int = 10) -> list[Bin]
 
     Examples
     --------
-    >>> from flatmetric.scoring.score import score
+    >>> import flatmetric as fm
     >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
-    >>> s = score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}, lam=125)
+    >>> s = fm.score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}, lam=125)
     >>> [(b.n_truth, b.flat_metric) for b in score_in_bins(s, "frame", bins=2)]
     [(1, 5.0), (1, 125.0)]
     """

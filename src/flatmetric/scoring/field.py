@@ -34,9 +34,9 @@ def field_map(score: Score) -> FieldMap:
 
     Examples
     --------
-    >>> from flatmetric.scoring.score import score
+    >>> import flatmetric as fm
     >>> truth = {"frame": [1, 1], "x": [0.0, 900.0], "y": [0.0, 0.0]}
-    >>> field_map(score(truth, {"frame": [1], "x": [3.0], "y": [4.0]})).share.tolist()
+    >>> field_map(fm.score(truth, {"frame": [1], "x": [3.0], "y": [4.0]})).share.tolist()
     [[0.5]]
     """
     truth, pred, costs = score.matched.kept_truth, score.matched.kept_pred, score.costs

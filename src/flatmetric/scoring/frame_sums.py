@@ -14,11 +14,12 @@ from flatmetric._core import nearest, neighbours
 from flatmetric.errors import InputError
 from flatmetric.matching.matched import Matched
 from flatmetric.matching.matcher import assign_frames
-from flatmetric.metrics.base import SUMMED, Settings, Sums
-from flatmetric.metrics.bound import Imaging, precision_bound
+from flatmetric.metrics.base import SUMMED, FormulaSettings, Sums
+from flatmetric.metrics.bound import precision_bound
 from flatmetric.metrics.gospa import FramePairs, frame_pairs, frame_values
 from flatmetric.metrics.match_sums import MatchedRows, match_quantities, sum_matches
-from flatmetric.scoring.masses import AxisScale, Weights, left_over, masses
+from flatmetric.options.scoring import Imaging, MetricOptions
+from flatmetric.scoring.masses import left_over, masses
 from flatmetric.transport.result import FlatResult
 
 
@@ -55,32 +56,25 @@ class FrameSums:
         return np.column_stack([getattr(self.per_frame, name) for name in SUMMED])
 
 
-def frame_sums(
-    matched: Matched,
-    flat: FlatResult | None,
-    weights: Weights,
-    axis_scale: AxisScale,
-    settings: Settings,
-    imaging: Imaging | None = None,
-) -> FrameSums:
+def frame_sums(matched: Matched, flat: FlatResult | None, settings: FormulaSettings) -> FrameSums:
     """Sum up what every frame adds, from the matched rows and the Flat Metric of the rows that count.
 
     Examples
     --------
-    >>> from flatmetric.scoring.score import score
+    >>> import flatmetric as fm
     >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
-    >>> sums = score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}).sums
+    >>> sums = fm.score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}).sums
     >>> sums.per_frame.tp.tolist(), float(sums.total.square_y)
     ([1.0, 0.0], 16.0)
     """
-    truth, pred = matched.kept_truth, matched.kept_pred
+    truth, pred, options = matched.kept_truth, matched.kept_pred, settings.options
     frame, n_truth, n_pred = _frames(matched, flat)
     by_frame: dict[str, npt.NDArray[Any]] = {"n_truth": n_truth, "n_pred": n_pred, "frames": np.ones(len(frame))}
     by_frame["frames_without_truth"] = n_truth == 0
     total: dict[str, Any] = {"n_truth": len(truth), "n_pred": len(pred)}
     if flat is not None and flat.frames is not None:
         mass = n_truth / len(truth)
-        if weights == "photons":
+        if options.weights == "photons":
             assert truth.photons is not None
             place = np.searchsorted(frame, truth.frame)
             mass = np.bincount(place, truth.photons, minlength=len(frame)) / truth.photons.sum()
@@ -88,30 +82,30 @@ def frame_sums(
         own = np.divide(flat.frames.value, mass, out=np.zeros(len(frame)), where=heavy)
         by_frame |= {"mass": mass, "own_flat": own, "frames_with_mass": heavy}
         total |= {"mass": 1.0, "own_flat": own[heavy].sum()}
-        by_frame |= _merged_and_split(matched, flat, frame, weights, axis_scale)
+        by_frame |= _merged_and_split(matched, flat, frame, options)
         for part in ("displaced", "missed", "false", "lower_bound"):
             by_frame[part], total[part] = getattr(flat.frames, part), getattr(flat, part)
     by_frame |= _nearest(matched)
-    pairs = _pairs(matched, flat, (frame, n_truth, n_pred), weights, axis_scale, settings)
-    own_gospa, own_ospa = frame_values(pairs, p=settings.gospa_p, c=settings.gospa_c)
+    pairs = _pairs(matched, flat, (frame, n_truth, n_pred), options)
+    own_gospa, own_ospa = frame_values(pairs, p=options.gospa_p, c=options.cutoff)
     by_frame |= {"pairs": pairs.pairs, "moved": pairs.moved, "own_gospa": own_gospa, "own_ospa": own_ospa}
-    rows = _matched_rows(matched, imaging)
+    rows = _matched_rows(matched, options.bound)
     total |= sum_matches(rows)
     summed = {name: column.sum() for name, column in by_frame.items() if name not in total}
     return FrameSums(frame, Sums.from_columns(total | summed, settings), matched, rows, by_frame)
 
 
 def _merged_and_split(
-    matched: Matched, flat: FlatResult, frame: IntArray, weights: Weights, axis_scale: AxisScale
+    matched: Matched, flat: FlatResult, frame: IntArray, options: MetricOptions
 ) -> dict[str, FloatArray]:
     """The parts of missed and false of each frame that lie within 2 lam of the other side: its points there must have
     another partner, or the plan would pair them.
     """
     sides, threads = (matched.kept_truth, matched.kept_pred), matched.threads
-    given, each = masses(*sides, weights), 1 / len(sides[0])
+    given, each = masses(*sides, options.weights), 1 / len(sides[0])
     points = [side.points(matched.dim, threads) for side in sides]
-    if axis_scale is not None:
-        points = [np.ascontiguousarray(one * np.asarray(axis_scale)) for one in points]
+    if options.axis_scale is not None:
+        points = [np.ascontiguousarray(one * np.asarray(options.axis_scale)) for one in points]
     parts = {name: np.zeros(len(frame)) for name in ("merged", "split")}
     for at, (name, rows) in enumerate((("merged", flat.pairs.truth), ("split", flat.pairs.pred))):
         mass = given.get("pred_weights" if at else "truth_weights")
@@ -131,20 +125,20 @@ def _merged_and_split(
     return parts
 
 
-def split_without_mass(matched: Matched, lam: float, axis_scale: AxisScale) -> float:
+def split_without_mass(matched: Matched, options: MetricOptions) -> float:
     """`split` where all true molecules have no mass, times the mass of the whole truth: the detections next to one.
 
     Examples
     --------
-    >>> from flatmetric.scoring.score import score
+    >>> import flatmetric as fm
     >>> dark = {"frame": [1], "x": [0.0], "y": [0.0], "photons": [0.0]}
-    >>> split_without_mass(score(dark, dict(dark, photons=[300.0])).matched, 125.0, None)
+    >>> split_without_mass(fm.score(dark, dict(dark, photons=[300.0])).matched, MetricOptions())
     37500.0
     """
     truth, pred = matched.kept_truth, matched.kept_pred
     if len(truth) == 0 or len(pred) == 0 or pred.photons is None:
         return 0.0
-    scale = 1.0 if axis_scale is None else np.asarray(axis_scale)
+    lam, scale = options.lam, 1.0 if options.axis_scale is None else np.asarray(options.axis_scale)
     here, there = (np.ascontiguousarray(side.points(matched.dim, matched.threads) * scale) for side in (pred, truth))
     return float(lam * pred.photons[_near(here, there, pred.frame, truth.frame, lam, matched.threads)].sum())
 
@@ -210,14 +204,12 @@ def _pairs(
     matched: Matched,
     flat: FlatResult | None,
     frames: tuple[IntArray, IntArray, IntArray],
-    weights: Weights,
-    axis_scale: AxisScale,
-    settings: Settings,
+    options: MetricOptions,
 ) -> FramePairs:
     """The pairs of GOSPA's and OSPA's assignment."""
     frame, n_truth, n_pred = frames
-    p, c, truth = settings.gospa_p, settings.gospa_c, matched.kept_truth
-    plain = axis_scale is None and weights == "uniform" and p == 1
+    p, c, truth = options.gospa_p, options.cutoff, matched.kept_truth
+    plain = options.axis_scale is None and options.weights == "uniform" and p == 1
     if plain and flat is not None and flat.frames is not None and c == 2 * flat.lam:
         # This is the Flat Metric's own plan, in which each true molecule weighs 1 / len(truth).
         left = np.rint(flat.frames.missed * len(truth) / flat.lam).astype(np.int64)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray
 from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations
+from flatmetric.options.scoring import Weights
 
-Weights = Literal["uniform", "photons"]
-AxisScale = tuple[float, ...] | None
 NO_PHOTONS = "the true photons add up to 0; use uniform weights"
 _ROUNDING = 1e-9  # relative to the mass: a smaller remainder is rounding error
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray, Storage, chunks
-from flatmetric._progress import Progress
 from flatmetric._validation import thread_count
-from flatmetric._work import Failed, Workers
 from flatmetric.errors import InputError
+from flatmetric.execution.progress import Progress
+from flatmetric.execution.workers import Failed, Workers
 from flatmetric.localizations import Localizations, Provenance
 from flatmetric.matching.matched import (
     NO_THRESHOLD,
@@ -26,15 +26,18 @@ from flatmetric.matching.matched import (
     rows_within,
 )
 from flatmetric.matching.molecules import BY_POSITION
-from flatmetric.metrics.base import SUMMED, Measure, Settings, Sums
+from flatmetric.metrics.base import SUMMED, FormulaSettings, Measure, Sums
 from flatmetric.metrics.match_sums import MatchedRows, centre
-from flatmetric.metrics.molecules import molecule_sums, score_of_sums
+from flatmetric.metrics.molecules import measures_of_sums, molecule_sums
 from flatmetric.metrics.rmsmd import whole_set_of
+from flatmetric.metrics.table import FAMILIES
+from flatmetric.options.rules import Protocol
+from flatmetric.options.scoring import MetricOptions, Weights
+from flatmetric.scoring.base_score import BaseScore, Basis, Input
 from flatmetric.scoring.frame_sums import frame_sums, split_without_mass
-from flatmetric.scoring.masses import NO_PHOTONS, Weights
+from flatmetric.scoring.masses import NO_PHOTONS
 from flatmetric.scoring.on_disk import Parts, cut_frames
-from flatmetric.scoring.score import ScoreOptions, flat_metric_of, parts_and_reasons, results_of
-from flatmetric.scoring.scored import Basis, Input, Scored
+from flatmetric.scoring.score import families_and_reasons, flat_metric_of
 
 _SHARES = ("mass", "displaced", "missed", "false", "lower_bound", "merged", "split")
 """Sums that are parts of the whole true mass; within a range they are parts of the mass of that range."""
@@ -44,7 +47,7 @@ _ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], dt
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class RangedScore(Scored):
+class RangedScore(BaseScore):
     """Every metric of one result that was scored by ranges of frames; None where undefined. Lengths in nm.
 
     It has no rows: no plots, no table of frames or molecules, no advice and no intervals.
@@ -66,8 +69,9 @@ class _Plan:
     truth: Parts
     pred: Parts
     names: tuple[str, str]
-    options: ScoreOptions
-    settings: Settings
+    options: MetricOptions
+    rules: Protocol
+    settings: FormulaSettings
     by_place: bool
     groups: int
     threads: int
@@ -90,7 +94,8 @@ class _RangeSums:
 def score_ranges(
     truth: Localizations,
     pred: Localizations,
-    options: ScoreOptions,
+    options: MetricOptions,
+    rules: Protocol,
     folder: Path,
     *,
     rows: int,
@@ -106,19 +111,19 @@ def score_ranges(
     >>> truth = Localizations(frame=[1, 2, 2], x=[0.0, 50.0, 900.0], y=[0.0, 0.0, 0.0])
     >>> pred = Localizations(frame=[1, 2], x=[3.0, 50.0], y=[4.0, 0.0])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     scored, _ = score_ranges(truth, pred, ScoreOptions(), Path(folder), rows=2, workers=Workers(1))
+    ...     scored, _ = score_ranges(
+    ...         truth, pred, MetricOptions(), Protocol(), Path(folder), rows=2, workers=Workers(1)
+    ...     )
     >>> scored.challenge.jaccard, round(scored.flat_metric.value, 3)
     (66.66666666666667, 43.333)
     """
     truth.check_has_rows()
     storage = Storage(folder)
     name = truth.provenance.file or "truth"
-    dim = dimension(truth, pred, options.protocol)
-    threshold = photon_threshold(_photons_within(truth, options, storage), options.protocol, name)
-    photons_known = truth.photons is not None and pred.photons is not None
-    settings = options.settings(dim, photons_known)
-    asked = options.protocol.photon_threshold is not None and threshold is None
-    rules = dataclasses.replace(options.protocol, dim=dim, photon_threshold=threshold, photon_quantile=None)
+    dim = dimension(truth, pred, rules)
+    threshold = photon_threshold(_photons_within(truth, rules, storage), rules, name)
+    settings = FormulaSettings(dim, truth.photons is not None and pred.photons is not None, options)
+    asked = rules.photon_threshold is not None and threshold is None
     starts = cut_frames([truth.frame, pred.frame], rows)
     by_place = truth.id is not None and _all_differ(truth.id, storage)
     plan = _Plan(
@@ -126,7 +131,8 @@ def score_ranges(
         truth=_by_range(truth, starts, folder, "truth"),
         pred=_by_range(pred, starts, folder, "pred"),
         names=(name, pred.provenance.file or "pred"),
-        options=dataclasses.replace(options, protocol=rules),
+        options=options,
+        rules=dataclasses.replace(rules, dim=dim, photon_threshold=threshold, photon_quantile=None),
         settings=settings,
         by_place=by_place,
         groups=-(-len(truth) // rows),
@@ -140,9 +146,12 @@ def score_ranges(
     within = [sum(one.rows[side] for one in found) for side in (0, 1)]
     kept = [sum(one.kept[side] for one in found) for side in (0, 1)]
     total = _added(found, options.weights, settings)
-    results = results_of(total, _whole_set(plan, len(starts), kept, rows), options.bound is not None)
     molecules, repeated = (None, False) if truth.id is None else _molecules(plan, found)
-    results["molecules"] = score_of_sums(molecules, dim)
+    measured: dict[str, dict[str, Measure]] = {
+        part: {} for part, family in FAMILIES.items() if family.is_wanted(options)
+    }
+    measured["rmsmd"] = _whole_set(plan, len(starts), kept, rows)
+    measured["molecules"] = measures_of_sums(molecules, dim)
     inputs = [Input.of(truth), Input.of(pred)]
     if by_place and repeated:
         source = truth.provenance
@@ -150,28 +159,26 @@ def score_ranges(
         inputs[0] = dataclasses.replace(inputs[0], provenance=noted)
     first = [None if one.frames is None else one.frames[0] for one in inputs]
     warnings = row_warnings(within[0], kept[0], len(pred), within[1], kept[1], first, threshold)
-    said = (NO_THRESHOLD,) if asked else ()
+    assumptions = (NO_THRESHOLD,) if asked else ()
     scored = RangedScore(
-        lam=options.lam,
+        options=options,
         dim=dim,
-        weights=options.weights,
-        axis_scale=options.axis_scale,
-        protocol=options.protocol,
-        **parts_and_reasons(results),
-        source=Basis(inputs[0], inputs[1], kept[0], kept[1], threshold, said, settings),
+        protocol=rules,
+        **families_and_reasons(total, measured),
+        source=Basis(inputs[0], inputs[1], kept[0], kept[1], threshold, assumptions),
     )
     return scored, warnings
 
 
-def _photons_within(truth: Localizations, options: ScoreOptions, storage: Storage) -> FloatArray | None:
+def _photons_within(truth: Localizations, rules: Protocol, storage: Storage) -> FloatArray | None:
     """The photons of the true rows within the limits, as a copy; of none where no quantile of them is needed."""
     if truth.photons is None:
         return None
-    if options.protocol.photon_quantile is None:
+    if rules.photon_quantile is None:
         return np.zeros(0)
     copied, done = storage.empty(len(truth), np.float64), 0
     for part in chunks(len(truth)):
-        inside = rows_within(Localizations(truth.frame[part], truth.x[part], truth.y[part]), options.protocol)
+        inside = rows_within(Localizations(truth.frame[part], truth.x[part], truth.y[part]), rules)
         copied[done : done + len(inside)] = truth.photons[part][inside]
         done += len(inside)
     return copied[:done]
@@ -201,8 +208,8 @@ def _score_range(plan: _Plan, at: int) -> _RangeSums:
         for parts, name in zip((plan.truth, plan.pred), plan.names, strict=True)
     )
     settings = plan.settings
-    matched = match_tables(truth, pred, plan.options.protocol, settings.dim, plan.threads)
-    sums, mass, rows = sums_of_part(matched, plan.options, settings)
+    matched = match_tables(truth, pred, plan.rules, settings.dim, plan.threads)
+    sums, mass, rows = sums_of_part(matched, settings)
     photons = None
     if rows.truth_photons is not None and rows.pred_photons is not None and len(rows.errors):
         photons = centre(rows.truth_photons), centre(rows.pred_photons)
@@ -219,30 +226,29 @@ def _score_range(plan: _Plan, at: int) -> _RangeSums:
     )
 
 
-def sums_of_part(
-    matched: Matched, options: ScoreOptions, settings: Settings
-) -> tuple[dict[str, float], float, MatchedRows]:
+def sums_of_part(matched: Matched, settings: FormulaSettings) -> tuple[dict[str, float], float, MatchedRows]:
     """What a part of the frames adds to a score, by name in `Sums`; its true mass, by which its shares of the Flat
     Metric are multiplied, so that those of several parts add up; and its matched rows.
     """
+    options = settings.options
     masses = [_mass(side, options) for side in (matched.kept_truth, matched.kept_pred)]
-    flat = flat_metric_of(matched, options.lam, options.weights, options.axis_scale) if masses[0] > 0 else None
-    summed = frame_sums(matched, flat, options.weights, options.axis_scale, settings, options.bound)
+    flat = flat_metric_of(matched, options) if masses[0] > 0 else None
+    summed = frame_sums(matched, flat, settings)
     sums = {name: float(getattr(summed.total, name)) for name in SUMMED}
     sums |= {name: sums[name] * masses[0] for name in _SHARES}
     if flat is None:
         sums["false"] = sums["lower_bound"] = options.lam * masses[1]
-        sums["split"] = split_without_mass(matched, options.lam, options.axis_scale)
+        sums["split"] = split_without_mass(matched, options)
     return sums, masses[0], summed.rows
 
 
-def whole_of_parts(sums: Mapping[str, float], mass: float, settings: Settings) -> Sums:
+def whole_of_parts(sums: Mapping[str, float], mass: float, settings: FormulaSettings) -> Sums:
     """The sums of the whole from what its parts add up to, and their true mass."""
     shares = {name: sums[name] / mass if mass else 0.0 for name in _SHARES}
     return Sums.from_columns({**sums, **shares}, settings)
 
 
-def _mass(side: Localizations, options: ScoreOptions) -> float:
+def _mass(side: Localizations, options: MetricOptions) -> float:
     if options.weights == "uniform" or side.photons is None:
         return float(len(side))
     return float(side.photons.sum())
@@ -252,7 +258,7 @@ def _points_file(plan: _Plan, side: str, at: int) -> Path:
     return plan.folder / f"points-{side}-{at}.npy"
 
 
-def _added(found: Sequence[_RangeSums], weights: Weights, settings: Settings) -> Sums:
+def _added(found: Sequence[_RangeSums], weights: Weights, settings: FormulaSettings) -> Sums:
     """The sums of the whole."""
     total = {name: math.fsum(one.sums[name] for one in found) for name in SUMMED}
     mass = math.fsum(one.mass for one in found)

@@ -8,7 +8,8 @@ import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray
 from flatmetric.matching.matched import Matched
-from flatmetric.scoring.masses import Weights, left_over, masses
+from flatmetric.options.scoring import Weights
+from flatmetric.scoring.masses import left_over, masses
 from flatmetric.transport.result import FlatResult
 
 NO_PARTNER = -1
@@ -53,9 +54,9 @@ def row_costs(matched: Matched, flat: FlatResult | None, weights: Weights) -> Ro
 
     Examples
     --------
-    >>> from flatmetric.scoring.score import score
+    >>> import flatmetric as fm
     >>> truth = {"frame": [1, 1], "x": [0.0, 900.0], "y": [0.0, 0.0]}
-    >>> costs = score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}, lam=125).costs
+    >>> costs = fm.score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}, lam=125).costs
     >>> costs.displaced.tolist(), costs.missed.tolist(), costs.false.tolist()
     ([2.5, 0.0], [0.0, 62.5], [0.0])
     """

@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from flatmetric._files import check_writable, json_text, make_folder, read_json, write_text
-from flatmetric._progress import Progress
-from flatmetric._work import Failed, Workers
 from flatmetric.errors import InputError
+from flatmetric.execution.progress import Progress
+from flatmetric.execution.workers import Failed, Workers
 from flatmetric.formats.write import write
 from flatmetric.localizations import Localizations
 from flatmetric.simulation.camera import Camera

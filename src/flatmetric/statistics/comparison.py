@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flatmetric._shown import Shown
+from flatmetric._display import Displayed
 from flatmetric.errors import InputError
+from flatmetric.options.certainty import Certainty
+from flatmetric.options.scoring import plain
 from flatmetric.scoring.intervals import Intervals
 from flatmetric.scoring.score import Score
-from flatmetric.scoring.scored import plain_values
 from flatmetric.statistics.entries import Entry, Joint, entry_of, vary_together
-from flatmetric.statistics.intervals import Certainty, check_has_truth, confidence
+from flatmetric.statistics.intervals import check_has_truth, intervals_of
 from flatmetric.statistics.simultaneous import AllPairs, compare_all, holm
 from flatmetric.transport.curve import crossings
 from flatmetric.version import __version__
@@ -31,9 +32,9 @@ LEAD_FROM, LEAD_TO = 10.0, 250.0  # nm: the range of lam over which shares of th
 class Pair:
     """The Flat Metric of `a` minus that of `b` on the same frames, nm: negative where `a` is better.
 
-    `ci` and `p` are for this pair alone; `ci_all` and `p_adjusted` hold for all pairs at once, and `told` says whether
-    these two can be told apart. `p_smallest` marks a `p_adjusted` that is the smallest that can be had: the true one is
-    at most that. `p_holm` is `p` corrected by Holm's method. Intervals are None where there are too few frames.
+    `ci` and `p` are for this pair alone; `ci_all` and `p_adjusted` hold for all pairs at once, and `significant` says
+    whether the two differ significantly. `p_smallest` marks a `p_adjusted` that is the smallest that can be had: the
+    true one is at most that. `p_holm` is `p` corrected by Holm's method. Intervals are None where there are too few frames.
     """
 
     a: str
@@ -45,7 +46,12 @@ class Pair:
     p_adjusted: float
     p_smallest: bool
     ci_all: tuple[float, float] | None
-    told: bool
+    significant: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON; `told` repeats `significant` under its old name."""
+        values = plain(self) | {"told": self.significant}
+        return values | {name: None if values[name] is None else list(values[name]) for name in ("ci", "ci_all")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,7 @@ class Lead:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Comparison(Shown):
+class Comparison(Displayed):
     """Programs on one truth, best first, with intervals, and every pair of them, which rests on `blocks` independent
     blocks of `block` frames.
     """
@@ -87,13 +93,12 @@ class Comparison(Shown):
         """Everything as plain values: the JSON of `flatmetric compare`."""
         entries = []
         for name, score, intervals in zip(self.names, self.scores, self.intervals, strict=True):
-            parts = {part: plain_values(getattr(score, part)) for part in ("challenge", "rmsmd", "gospa", "ospa")}
-            flat = plain_values(score.flat_metric) | {"ci": intervals.intervals["flat_metric.value"]}
+            parts = {part: plain(getattr(score, part)) for part in ("challenge", "rmsmd", "gospa", "ospa")}
+            flat = plain(score.flat_metric) | {"ci": intervals.intervals["flat_metric.value"]}
             entry: dict[str, Any] = {"name": name, "flat_metric": flat, **parts, "ci": intervals.intervals}
             entry["findings"] = [finding.to_dict() for finding in score.findings]
             entries.append(entry | {"advice": [one.to_dict() for one in score.advice]})
         score, used = self.scores[0], self.intervals[0]
-        pairs = [plain_values(p) | {"ci": _listed(p.ci), "ci_all": _listed(p.ci_all)} for p in self.pairs]
         return {
             "version": __version__,
             "lam_nm": score.lam,
@@ -107,7 +112,7 @@ class Comparison(Shown):
             "unit": used.unit,
             "remark": used.remark,
             "entries": entries,
-            "pairs": pairs,
+            "pairs": [pair.to_dict() for pair in self.pairs],
         }
 
     def lead(self, low: float = LEAD_FROM, high: float = LEAD_TO) -> Lead:
@@ -115,9 +120,9 @@ class Comparison(Shown):
 
         Examples
         --------
-        >>> from flatmetric.scoring.score import score
+        >>> import flatmetric as fm
         >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
-        >>> scores = {"near": score(truth, dict(truth, x=[5.0, 5.0])), "far": score(truth, dict(truth, x=[9.0, 9.0]))}
+        >>> scores = {name: fm.score(truth, dict(truth, x=[d, d])) for name, d in (("near", 5.0), ("far", 9.0))}
         >>> compare_scores(scores).lead().share["near"]
         1.0
         """
@@ -128,9 +133,9 @@ class Comparison(Shown):
 
         Examples
         --------
-        >>> from flatmetric.scoring.score import score
+        >>> import flatmetric as fm
         >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
-        >>> scores = {"near": score(truth, dict(truth, x=[5.0, 5.0])), "far": score(truth, dict(truth, x=[9.0, 9.0]))}
+        >>> scores = {name: fm.score(truth, dict(truth, x=[d, d])) for name, d in (("near", 5.0), ("far", 9.0))}
         >>> compare_scores(scores).to_pandas()["flat_metric_nm"].tolist()
         [5.0, 9.0]
         """
@@ -146,19 +151,15 @@ class Comparison(Shown):
         return pd.DataFrame(rows).set_index("program")
 
 
-def _listed(interval: tuple[float, float] | None) -> list[float] | None:
-    return None if interval is None else list(interval)
-
-
 def compare_scores(scores: Mapping[str, Score], certainty: Certainty | None = None) -> Comparison:
     """Rank programs scored on the same truth by Flat Metric, and compare each pair on the same frames.
 
     Examples
     --------
-    >>> from flatmetric.scoring.score import score
+    >>> import flatmetric as fm
     >>> truth = {"frame": list(range(1, 31)), "x": [0.0] * 30, "y": [0.0] * 30}
     >>> near, far = (dict(truth, x=[d] * 30) for d in (5.0, 50.0))
-    >>> c = compare_scores({"far": score(truth, far), "near": score(truth, near)})
+    >>> c = compare_scores({"far": fm.score(truth, far), "near": fm.score(truth, near)})
     >>> c.names, c.pairs[0].difference, c.pairs[0].p < 0.01
     (('near', 'far'), -45.0, True)
     """
@@ -176,7 +177,7 @@ def compare_scores(scores: Mapping[str, Score], certainty: Certainty | None = No
         check_has_truth(score)
     names = tuple(sorted(scores, key=lambda name: (scores[name].flat_metric.value, name)))
     ranked = tuple(scores[name] for name in names)
-    intervals = tuple(confidence(score, settings) for score in ranked)
+    intervals = tuple(intervals_of(score, settings) for score in ranked)
     joint = vary_together([entry_of("", name, scores[name]) for name in names], settings)
     return Comparison(names, ranked, intervals, pairs_of(names, joint, settings)[0], joint.block, joint.blocks)
 
@@ -204,10 +205,10 @@ def pairs_of(names: Sequence[str], joint: Joint, certainty: Certainty) -> tuple[
 
     Examples
     --------
-    >>> from flatmetric.statistics.sampling import variation_of_blocks
+    >>> from flatmetric.statistics.variation import variation_of_blocks
     >>> blocks = variation_of_blocks(np.random.default_rng(0).normal(0, 0.02, (50, 2)))
     >>> (pair,), _ = pairs_of(["a", "b"], Joint(np.array([40.0, 85.0]), blocks, 1, 50), Certainty())
-    >>> pair.difference, pair.told, pair.p_smallest
+    >>> pair.difference, pair.significant, pair.p_smallest
     (-45.0, True, True)
     """
     all_ = all_pairs(joint, certainty)
@@ -239,9 +240,10 @@ def compare_entries(entries: Sequence[Entry], certainty: Certainty | None = None
 
     Examples
     --------
-    >>> from flatmetric.scoring.score import score
+    >>> import flatmetric as fm
     >>> truth = {"frame": list(range(1, 31)), "x": [0.0] * 30, "y": [0.0] * 30}
-    >>> entries = [entry_of("d", name, score(truth, dict(truth, x=[d] * 30))) for name, d in (("a", 5.0), ("b", 50.0))]
+    >>> distances = {"a": 5.0, "b": 50.0}
+    >>> entries = [entry_of("d", name, fm.score(truth, dict(truth, x=[d] * 30))) for name, d in distances.items()]
     >>> compare_entries(entries)["d"][0].difference
     -45.0
     """
@@ -258,10 +260,10 @@ def lead_over(comparison: Comparison, low: float, high: float) -> Lead:
 
     Examples
     --------
-    >>> from flatmetric.scoring.score import score
+    >>> import flatmetric as fm
     >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
     >>> precise, complete = {"frame": [1], "x": [1.0], "y": [0.0]}, dict(truth, x=[40.0, 40.0])
-    >>> c = compare_scores({"precise": score(truth, precise), "complete": score(truth, complete)})
+    >>> c = compare_scores({"precise": fm.score(truth, precise), "complete": fm.score(truth, complete)})
     >>> lead = lead_over(c, 10, 250)
     >>> round(lead.share["complete"], 4), [round(lam, 6) for lam in lead.crossings["complete", "precise"]]
     (0.7125, [79.0])

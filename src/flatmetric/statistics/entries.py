@@ -11,21 +11,13 @@ from flatmetric._arrays import FloatArray, IntArray
 from flatmetric.localizations import Localizations
 from flatmetric.metrics.base import SUMMED
 from flatmetric.metrics.table import LEADERBOARD
+from flatmetric.options.certainty import Certainty
 from flatmetric.scoring.score import Score
-from flatmetric.statistics.intervals import Certainty, check_has_truth
-from flatmetric.statistics.sampling import (
-    Cells,
-    MoleculeVariation,
-    Variation,
-    block_from_autocorrelation,
-    block_places,
-    block_sums,
-    cell_table,
-    sampling_of,
-    variation_of_blocks,
-)
+from flatmetric.statistics.intervals import check_has_truth
+from flatmetric.statistics.sampling import block_from_autocorrelation, block_places, block_sums, cell_table, sampling_of
+from flatmetric.statistics.variation import Cells, MoleculeVariation, Variation, variation_of_blocks
 
-_SAMPLED = 64
+_SAMPLED = 64  # rows by which a copy is known: two results that share them by chance share all
 _PARTS = [SUMMED.index(part) for part in ("displaced", "missed", "false")]
 
 
@@ -73,9 +65,9 @@ def entry_of(dataset: str, program: str, score: Score) -> Entry:
 
     Examples
     --------
-    >>> from flatmetric.scoring.score import score
+    >>> import flatmetric as fm
     >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
-    >>> entry_of("d", "p", score(truth, truth)).metrics["jaccard"]
+    >>> entry_of("d", "p", fm.score(truth, truth)).metrics["jaccard"]
     100.0
     """
     check_has_truth(score)
@@ -135,9 +127,10 @@ def vary_together(entries: Sequence[Entry], certainty: Certainty) -> Joint:
 
     Examples
     --------
-    >>> from flatmetric.scoring.score import score
+    >>> import flatmetric as fm
     >>> truth = {"frame": list(range(1, 31)), "x": [0.0] * 30, "y": [0.0] * 30}
-    >>> entries = [entry_of("d", name, score(truth, dict(truth, x=[d] * 30))) for name, d in (("a", 5.0), ("b", 50.0))]
+    >>> distances = {"a": 5.0, "b": 50.0}
+    >>> entries = [entry_of("d", name, fm.score(truth, dict(truth, x=[d] * 30))) for name, d in distances.items()]
     >>> vary_together(entries, Certainty()).values.tolist()
     [5.0, 50.0]
     """

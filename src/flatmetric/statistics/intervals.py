@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,61 +10,18 @@ from flatmetric._arrays import FloatArray
 from flatmetric.errors import InputError
 from flatmetric.metrics.base import NO_TRUTH, SUMMED, Sums, evaluate_many
 from flatmetric.metrics.table import METRICS
+from flatmetric.options.certainty import Certainty
 from flatmetric.scoring.intervals import Intervals
 from flatmetric.scoring.score import Score
-from flatmetric.statistics.sampling import (
-    FEWEST_BLOCKS,
-    FRAME_ONLY,
-    MoleculeVariation,
-    Sampling,
-    block_sums,
-    cell_table,
-    sampling_of,
-    variation_of_blocks,
-)
+from flatmetric.statistics.sampling import FRAME_ONLY, Sampling, block_sums, cell_table, sampling_of
+from flatmetric.statistics.variation import FEWEST_BLOCKS, MoleculeVariation, variation_of_blocks
 
-RESAMPLES = 10_000
 _MANY_BLOCKS = 30  # with fewer, the output says so
 _ROUNDING = 1e-8  # relative, of the slopes
 _STEP = 1e-5  # relative, of the sums: slopes of formulas are central differences
 
 
-@dataclass(frozen=True, slots=True)
-class Certainty:
-    """Options of intervals and tests: the confidence `level` in percent, the number of `resamples` behind p-values for
-    all pairs and their `seed`, and `block`, the length of an independent block in frames (None: from the data).
-
-    Examples
-    --------
-    >>> Certainty(seed=-1)
-    Traceback (most recent call last):
-    flatmetric.errors.InputError: the seed is -1; give a whole number from 0
-    """
-
-    level: float = 95.0
-    resamples: int = RESAMPLES
-    seed: int = 0
-    block: int | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("level", "resamples", "seed", "block"):
-            value = getattr(self, name)
-            whole = name != "level"
-            fits = isinstance(value, (int, np.integer)) if whole else isinstance(value, (int, float, np.number))
-            if isinstance(value, bool) or not (fits or (name == "block" and value is None)):
-                title = "ci" if name == "level" else name
-                raise InputError(f"{title} is {value!r:.40}; give a {'whole ' if whole else ''}number")
-        if self.seed < 0:
-            raise InputError(f"the seed is {self.seed}; give a whole number from 0")
-        if not 1 <= self.level < 100:
-            raise InputError(f"the confidence level is {self.level:g}; give a percentage from 1 to below 100, e.g. 95")
-        if self.resamples < 100:
-            raise InputError(f"the number of resamples is {self.resamples}; give at least 100")
-        if self.block is not None and self.block < 1:
-            raise InputError(f"the block is {self.block} frames; give at least 1")
-
-
-def confidence(score: Score, certainty: Certainty | None = None) -> Intervals:
+def intervals_of(score: Score, certainty: Certainty | None = None) -> Intervals:
     """Intervals of every metric that is a sum over frames.
 
     Nothing is drawn at random: the standard error comes from what independent blocks or molecules add to a metric,
@@ -73,9 +29,9 @@ def confidence(score: Score, certainty: Certainty | None = None) -> Intervals:
 
     Examples
     --------
-    >>> from flatmetric.scoring.score import score
+    >>> import flatmetric as fm
     >>> truth = {"frame": [1, 2, 3], "x": [0.0, 0.0, 0.0], "y": [0.0, 0.0, 0.0]}
-    >>> confidence(score(truth, truth)).intervals["challenge.jaccard"]
+    >>> intervals_of(fm.score(truth, truth)).intervals["challenge.jaccard"]
     (100.0, 100.0)
     """
     settings = certainty or Certainty()
@@ -90,7 +46,7 @@ def confidence(score: Score, certainty: Certainty | None = None) -> Intervals:
         of_cells, alone = cell_table(score, sampling)
         molecules = MoleculeVariation(cells, of_cells @ slopes.T, alone @ slopes.T)
     of_frames = np.abs(slopes[:, [name in FRAME_ONLY for name in SUMMED]]).sum(axis=1) > 0
-    by_blocks, by_molecules = (None if one is None else one.each() for one in (blocks, molecules))
+    by_blocks, by_molecules = (None if one is None else one.of_estimates() for one in (blocks, molecules))
     intervals = {}
     for at, (key, value) in enumerate(values.items()):
         spread = by_blocks if of_frames[at] or by_molecules is None else by_molecules
@@ -141,9 +97,9 @@ def metric_slopes(score: Score) -> tuple[dict[str, float], FloatArray]:
 
     Examples
     --------
-    >>> from flatmetric.scoring.score import score
+    >>> import flatmetric as fm
     >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
-    >>> values, slopes = metric_slopes(score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}))
+    >>> values, slopes = metric_slopes(fm.score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}))
     >>> values["challenge.recall"], round(float(slopes[list(values).index("challenge.recall"), SUMMED.index("tp")]), 9)
     (0.5, 0.5)
     """

@@ -1,32 +1,27 @@
-"""Many programs on many data sets: ranks with sets that hold for all of them, new structures, and correlations."""
+"""Many programs on many data sets: ranks with simultaneous rank sets, and new structures."""
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from flatmetric._arrays import FloatArray, IntArray
-from flatmetric.metrics.table import LEADERBOARD
+from flatmetric._arrays import IntArray
+from flatmetric.options.certainty import Certainty
 from flatmetric.statistics.comparison import Pair, all_pairs, pairs_of
+from flatmetric.statistics.correlations import Correlation, correlations, places_of
 from flatmetric.statistics.entries import Entry, Joint, vary_together
-from flatmetric.statistics.intervals import Certainty, quantile
-from flatmetric.statistics.sampling import variation_of_blocks
+from flatmetric.statistics.intervals import quantile
 from flatmetric.statistics.simultaneous import rank_sets
+from flatmetric.statistics.variation import variation_of_blocks
 
-_MANY_ENTRIES = {"pearson": 100_000, "spearman": 5000, "kendall": 200}
-_MANY_FOR_KENDALL = 5000
-_MOST_IN_SQUARE = 400  # entries of which all pairs are looked at together
-_MOST_PAIRED = 200  # programs of a data set: of more, nobody reads pairs and letters
-_FEWEST_REPLICATES = 3
-_FEWEST_METHODS = 5
+_MOST_PAIRED = 200  # programs of a data set: above this the pairwise output, 20 000 pairs, is skipped
+_FEWEST_REPLICATES = 3  # structures: fewer leave less than two degrees of freedom
 _REPLICATE = re.compile(r"-r\d+$")
 
 
@@ -36,7 +31,8 @@ class Standing:
 
     The sets of all programs hold together. `flat_metric_interval` is for this structure; None overall, and where there
     are too few frames. `place` is a whole number that programs with equal values share; overall, `rank` is the mean
-    rank. Programs of a data set that share a letter can't be told apart; with more than 200 there are no letters.
+    rank. Programs of a data set that share a letter don't differ significantly; above 200 programs there are no
+    letters.
     """
 
     program: str
@@ -71,17 +67,6 @@ class Kind:
     datasets: tuple[str, ...]
     standings: tuple[KindStanding, ...]
     pairs: tuple[Pair, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Correlation:
-    """How two metrics agree over all entries: coefficient and interval, None where undefined."""
-
-    a: str
-    b: str
-    kind: str
-    value: float | None
-    interval: tuple[float, float] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,22 +105,23 @@ def kind_of(dataset: str) -> str:
 def rank(entries: Sequence[Entry], certainty: Certainty | None = None, *, threads: int = 1) -> Ranking:
     """Rank by Flat Metric: in each data set, and overall by the mean rank of those programs that ran on all of them.
 
-    The ranks that a program may have follow from which others are told apart from it, for all programs at once. Data
+    The ranks that a program may have follow from the significant pairs, for all programs at once. Data
     sets whose names differ only in a last "-r" and number are replicates of one kind, for which new structures are
     judged.
 
     Examples
     --------
-    >>> from flatmetric.scoring.score import score
+    >>> import flatmetric as fm
     >>> from flatmetric.statistics.entries import entry_of
     >>> truth = {"frame": list(range(1, 31)), "x": [0.0] * 30, "y": [0.0] * 30}
-    >>> entries = [entry_of("d", name, score(truth, dict(truth, x=[d] * 30))) for name, d in (("b", 50.0), ("a", 5.0))]
+    >>> distances = {"b": 50.0, "a": 5.0}
+    >>> entries = [entry_of("d", name, fm.score(truth, dict(truth, x=[d] * 30))) for name, d in distances.items()]
     >>> [(s.program, s.rank, s.rank_interval) for s in rank(entries).overall]
     [('a', 1.0, (1.0, 1.0)), ('b', 2.0, (2.0, 2.0))]
     """
     settings = certainty or Certainty()
     miss = 1 - settings.level / 100
-    datasets, overall_sets, told = {}, {}, {}
+    datasets, overall_sets, compared = {}, {}, {}
     by_dataset: dict[str, list[Entry]] = {}
     for entry in entries:
         by_dataset.setdefault(entry.dataset, []).append(entry)
@@ -145,13 +131,13 @@ def rank(entries: Sequence[Entry], certainty: Certainty | None = None, *, thread
         programs = [entry.program for entry in here]
         joint = vary_together(here, settings)
         if len(here) <= _MOST_PAIRED:
-            told[dataset], pairs = pairs_of(programs, joint, settings)
+            compared[dataset], pairs = pairs_of(programs, joint, settings)
         else:
-            told[dataset], pairs = (), all_pairs(joint, settings, intervals=False)
+            compared[dataset], pairs = (), all_pairs(joint, settings, intervals=False)
         sets = rank_sets(pairs, len(here), miss)
         # Overall, the sets of all data sets must hold together.
         overall_sets[dataset] = dict(zip(programs, rank_sets(pairs, len(here), miss / len(names)), strict=True))
-        places = _places(joint.values[None])[0]
+        places = places_of(joint.values[None])[0]
         intervals = _intervals(joint, settings.level)
         standings = [
             Standing(program, float(place), _span(own), float(value), interval)
@@ -160,14 +146,14 @@ def rank(entries: Sequence[Entry], certainty: Certainty | None = None, *, thread
             )
         ]
         ordered = sorted(standings, key=lambda s: (s.rank, s.program))
-        marks = letters([s.program for s in ordered], told[dataset]) if len(here) <= _MOST_PAIRED else {}
+        marks = letters([s.program for s in ordered], compared[dataset]) if len(here) <= _MOST_PAIRED else {}
         datasets[dataset] = tuple(
             replace(s, letters=marks.get(s.program, ""), place=place)
-            for s, place in zip(ordered, whole_places([s.rank for s in ordered]), strict=True)
+            for s, place in zip(ordered, wholeplaces_of([s.rank for s in ordered]), strict=True)
         )
     overall = _overall(entries, overall_sets, datasets)
     board_correlations = tuple(correlations(entries, seed=settings.seed, threads=threads))
-    return Ranking(datasets, overall, told, _kinds(entries, settings), board_correlations, settings.level)
+    return Ranking(datasets, overall, compared, _kinds(entries, settings), board_correlations, settings.level)
 
 
 def _span(own: IntArray) -> tuple[float, float]:
@@ -177,7 +163,7 @@ def _span(own: IntArray) -> tuple[float, float]:
 def _intervals(joint: Joint, level: float) -> list[tuple[float, float] | None]:
     if joint.variation is None:
         return [None] * len(joint.values)
-    spread = zip(joint.values.tolist(), *(part.tolist() for part in joint.variation.each()), strict=True)
+    spread = zip(joint.values.tolist(), *(part.tolist() for part in joint.variation.of_estimates()), strict=True)
     return [_around(value, error * quantile(1 - level / 100, freedom)) for value, error, freedom in spread]
 
 
@@ -217,7 +203,7 @@ def new_structures(
     mean, count = table.mean(axis=0), len(datasets)
     joint = Joint(mean, variation_of_blocks((table - mean) / count), 1, count, table / count)
     pairs, all_ = pairs_of(programs, joint, certainty)
-    sets, places = rank_sets(all_, len(programs), 1 - certainty.level / 100), _places(mean[None])[0]
+    sets, places = rank_sets(all_, len(programs), 1 - certainty.level / 100), places_of(mean[None])[0]
     spread = table.std(axis=0, ddof=1) * quantile(1 - certainty.level / 100, count - 1)
     standings = [
         KindStanding(
@@ -235,15 +221,6 @@ def new_structures(
 
 def _around(value: float, half: float) -> tuple[float, float]:
     return max(0.0, value - half), value + half
-
-
-def _places(values: FloatArray) -> FloatArray:
-    """Ranks from 1 in each row; ties get their mean rank."""
-    ranks = np.empty(values.shape)
-    for row, own in enumerate(values):
-        ordered = np.sort(own)
-        ranks[row] = (np.searchsorted(ordered, own, "left") + np.searchsorted(ordered, own, "right") + 1) / 2
-    return ranks
 
 
 def _overall(
@@ -265,23 +242,23 @@ def _overall(
             mean = float(np.mean(ranks[program]))
             standings.append(Standing(program, mean, (float(low), float(high)), pooled(own[program])))
     ordered = sorted(standings, key=lambda s: (s.rank, s.flat_metric, s.program))
-    whole = whole_places([s.rank for s in ordered])
+    whole = wholeplaces_of([s.rank for s in ordered])
     return tuple(replace(s, place=place) for s, place in zip(ordered, whole, strict=True))
 
 
-def whole_places(ranks: Sequence[float]) -> list[int]:
+def wholeplaces_of(ranks: Sequence[float]) -> list[int]:
     """Places from 1 of ranks in rising order; equal ranks share a place.
 
     Examples
     --------
-    >>> whole_places([1.5, 1.5, 3.0])
+    >>> wholeplaces_of([1.5, 1.5, 3.0])
     [1, 1, 3]
     """
     return [1 + bisect_left(ranks, own) for own in ranks]
 
 
 def letters(programs: Sequence[str], pairs: Sequence[Pair]) -> dict[str, str]:
-    """Letters for programs, best first: two that share one can't be told apart, two that share none can.
+    """Letters for programs, best first: two that share none differ significantly, two that share one don't.
 
     Examples
     --------
@@ -290,11 +267,11 @@ def letters(programs: Sequence[str], pairs: Sequence[Pair]) -> dict[str, str]:
     >>> letters(["a", "b", "c"], [near, *far])
     {'a': 'a', 'b': 'a', 'c': 'b'}
     """
-    told = {frozenset((pair.a, pair.b)) for pair in pairs if pair.told}
+    apart = {frozenset((pair.a, pair.b)) for pair in pairs if pair.significant}
     groups: list[set[str]] = [set(programs)]
     for at, one in enumerate(programs):
         for other in programs[at + 1 :]:
-            if frozenset((one, other)) not in told:
+            if frozenset((one, other)) not in apart:
                 continue
             split = [group - {out} for group in groups if {one, other} <= group for out in (one, other)]
             groups = [group for group in groups if not {one, other} <= group] + split
@@ -314,141 +291,3 @@ def pooled(entries: Sequence[Entry]) -> float:
     """The Flat Metric over all molecules of some entries, nm."""
     costs = sum(float(entry.costs.sum()) for entry in entries)
     return costs / max(sum(float(entry.truths.sum()) for entry in entries), np.finfo(float).tiny)
-
-
-def family(program: str) -> str:
-    """The method of a participant: its name without the number of a variant, or without "tuned".
-
-    Examples
-    --------
-    >>> family("daofind-psf-2"), family("daofind-tuned"), family("Picasso")
-    ('daofind-psf', 'daofind', 'Picasso')
-    """
-    name, _, variant = program.rpartition("-")
-    return name if name and (variant.isdecimal() or variant == "tuned") else program
-
-
-def correlations(
-    entries: Sequence[Entry], *, resamples: int = 500, seed: int = 0, threads: int = 1
-) -> list[Correlation]:
-    """Pearson, Spearman and Kendall correlations of every two metrics over all entries, with 95 % bootstrap intervals.
-
-    Settings of one method, and one program on several data sets, are not independent: methods are drawn, each with all
-    its entries. Kendall's coefficients of more than 5000 entries have no interval: it would take longer than all else.
-
-    Examples
-    --------
-    >>> correlations([])
-    []
-    """
-    rng, metrics = np.random.default_rng(seed), list(LEADERBOARD)
-    table = np.array([[entry.metrics[name] for name in metrics] for entry in entries], dtype=np.float64)
-    known = np.isfinite(table.reshape(-1, len(metrics)))
-    pairs = list(itertools.combinations(range(len(metrics)), 2))
-    together: dict[bytes, list[tuple[int, int]]] = {}  # pairs of metrics that the same entries have
-    for a, b in pairs:
-        together.setdefault((known[:, a] & known[:, b]).tobytes(), []).append((a, b))
-    found: dict[tuple[int, int], list[Correlation]] = {}
-    for here in together.values():
-        rows = np.flatnonzero(known[:, list(here[0])].all(axis=1))
-        if len(rows) < 3:
-            continue
-        columns = sorted(set(itertools.chain.from_iterable(here)))
-        values, methods = table[rows][:, columns], [family(entries[row].program) for row in rows.tolist()]
-        for kind in ("pearson", "spearman", "kendall"):
-            # With many entries a tenth of the draws has to do.
-            draws = resamples // 10 if len(values) > _MANY_ENTRIES[kind] else resamples
-            if kind == "kendall" and len(values) > _MANY_FOR_KENDALL:
-                draws = 0
-            with ThreadPoolExecutor(threads) as pool:  # sorting leaves the lock to others
-                chosen = _drawn_methods(methods, draws, rng)
-                drawn = list(pool.map(lambda rows, kind=kind, own=values: coefficients(own[rows], kind), chosen))
-            of_all = coefficients(values, kind)
-            for a, b in here:
-                at = columns.index(a), columns.index(b)
-                value = None if np.isnan(of_all[at]) else float(of_all[at])
-                interval = _middle(np.array([one[at] for one in drawn]))
-                found.setdefault((a, b), []).append(Correlation(metrics[a], metrics[b], kind, value, interval))
-    return [one for pair in pairs for one in found.get(pair, [])]
-
-
-def _drawn_methods(methods: Sequence[str], draws: int, rng: np.random.Generator) -> Iterator[IntArray]:
-    """Rows of methods that are drawn, each with all of its rows; nothing with fewer than five methods."""
-    of_method: dict[str, list[int]] = {}
-    for row, method in enumerate(methods):
-        of_method.setdefault(method, []).append(row)
-    rows = [np.array(of_method[name]) for name in sorted(of_method)]
-    if len(rows) >= _FEWEST_METHODS:
-        for _ in range(draws):
-            yield np.concatenate([rows[k] for k in rng.integers(0, len(rows), len(rows))])
-
-
-def _middle(found: FloatArray) -> tuple[float, float] | None:
-    """The middle 95 % of what draws gave; None where fewer than half of them gave something."""
-    defined = found[np.isfinite(found)]
-    if len(found) == 0 or 2 * len(defined) < len(found):
-        return None
-    low, high = np.percentile(defined, [2.5, 97.5])
-    return float(low), float(high)
-
-
-def interval_over_methods(
-    values: FloatArray,
-    methods: Sequence[str],
-    statistic: Callable[[FloatArray], float | None],
-    draws: int,
-    rng: np.random.Generator,
-) -> tuple[float, float] | None:
-    """The middle 95 % of a statistic over draws of whole methods, each with all its rows of `values`.
-
-    None with fewer than five methods, or where fewer than half of the draws define it.
-
-    Examples
-    --------
-    >>> values = np.column_stack([np.arange(6.0), np.arange(6.0)])
-    >>> interval_over_methods(values, list("abcdef"), lambda v: float(v[:, 0].max()), 200, np.random.default_rng(0))
-    (3.0, 5.0)
-    """
-    drawn = _drawn_methods(methods, draws, rng)
-    return _middle(np.array([statistic(values[chosen]) for chosen in drawn], dtype=np.float64))  # None becomes NaN
-
-
-def coefficient(values: FloatArray, kind: str) -> float | None:
-    """Correlation of the two columns of (k, 2) values: "pearson", "spearman" or "kendall"; None where one is constant.
-
-    Examples
-    --------
-    >>> coefficient(np.array([[1.0, 1.0], [2.0, 4.0], [3.0, 9.0]]), "spearman")
-    1.0
-    """
-    value = float(coefficients(values, kind)[0, 1])
-    return None if math.isnan(value) else value
-
-
-def coefficients(values: FloatArray, kind: str) -> FloatArray:
-    """Correlations of every two columns, as `coefficient`; NaN where one is constant.
-
-    Examples
-    --------
-    >>> coefficients(np.array([[1.0, 1.0, 5.0], [2.0, 4.0, 5.0], [3.0, 9.0, 5.0]]), "kendall")[0].tolist()
-    [1.0, 1.0, nan]
-    """
-    constant = np.ptp(values, axis=0) == 0
-    if kind == "kendall" and len(values) > _MOST_IN_SQUARE:
-        from scipy.stats import kendalltau
-
-        count = values.shape[1]
-        found = np.ones((count, count))
-        for a, b in itertools.combinations(np.flatnonzero(~constant), 2):
-            found[a, b] = found[b, a] = kendalltau(values[:, a], values[:, b]).statistic
-    else:
-        if kind == "kendall":
-            apart = np.sign(values[:, None] - values).reshape(-1, values.shape[1])
-        else:
-            apart = _places(values.T).T if kind == "spearman" else values
-            apart = apart - apart.mean(axis=0)
-        products = apart.T @ apart
-        own = np.where(constant, 1.0, np.diag(products))
-        found = np.clip(products / np.sqrt(np.outer(own, own)), -1.0, 1.0)
-    found[constant], found[:, constant] = np.nan, np.nan
-    return np.asarray(found)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,40 +14,22 @@ from flatmetric.matching.matcher import neighbours
 from flatmetric.metrics.base import SUMMED
 from flatmetric.metrics.match_sums import MatchedRows, match_quantities
 from flatmetric.scoring.score import Score
+from flatmetric.statistics.variation import Cells, grouped
 
-FEWEST_BLOCKS = 3
-"""With fewer blocks than this, they tell nothing."""
 ENOUGH_BLOCKS = 20
 """With fewer blocks than this, molecules are the units where they are known."""
 _SPAN_SHARE = 0.95  # of the molecules live no longer than what is taken as their life
 _BLOCK_PER_LIFE = 2  # a block is this many lives long, as molecules at its border belong to two blocks
 _BLOCK_PER_TIME = 5  # a block is this many autocorrelation times long, where molecules are not known
-_FEWEST_BLOCKS = 6  # are made where only the autocorrelation tells
+_BLOCKS_IN_SPAN = 6  # at least, however long the autocorrelation: fewer leave no degrees of freedom
 _STAYS = 2  # a stretch is this many times as long as a molecule stays on
 _FEWEST_STRETCHES = 8
-_ROUNDING = 1e-12  # relative: a smaller variance is rounding
-_CANCELLED = 1e-5  # relative: a smaller difference of sums has lost too many digits
-_NUMBERS_AT_ONCE = 5_000_000  # to bound the memory
 _NEAR = 4.0  # times lam: a detection further from every molecule belongs to none
 
 _OF_MATCHES = tuple(name for name, _ in match_quantities(MatchedRows(*[np.ones((1, 3))] + [np.ones(1)] * 4)))
 _OF_ROWS = frozenset(("n_truth", "n_pred", "tp", "mass", "displaced", "missed", "false", *_OF_MATCHES))
 FRAME_ONLY = frozenset(SUMMED) - _OF_ROWS
 """Sums that a frame adds as a whole, so that they can't be given to its molecules."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Cells:
-    """The molecules of a truth, their time cut into short stretches: each row is one molecule in one stretch.
-
-    `molecule` and `stretch` count from 0, `truths` is the number of true rows in the cell. A stretch is about
-    twice as long as a molecule stays on, the time for which neighbours disturb each other.
-    """
-
-    molecule: IntArray
-    stretch: IntArray
-    truths: FloatArray
-    stretches: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,12 +93,6 @@ def block_sums(frames: IntArray, table: FloatArray, span: tuple[int, int], block
     return grouped(place, table, count)
 
 
-def grouped(place: IntArray, table: FloatArray, count: int) -> FloatArray:
-    """Sums of the rows of a table that share a place, from 0 to `count` - 1."""
-    columns = [np.bincount(place, column, minlength=count) for column in table.T]
-    return np.column_stack(columns) if columns else np.zeros((count, 0))
-
-
 def sampling_of(score: Score, block: int | None = None) -> Sampling:
     """Which parts of a score are correlated; a given `block` (frames) is taken as it is.
 
@@ -126,9 +101,9 @@ def sampling_of(score: Score, block: int | None = None) -> Sampling:
 
     Examples
     --------
-    >>> from flatmetric.scoring.score import score
+    >>> import flatmetric as fm
     >>> truth = {"frame": [1, 2, 3], "x": [0.0, 0.0, 9.0], "y": [0.0, 0.0, 9.0], "id": [1, 1, 2]}
-    >>> sampling_of(score(truth, truth)).block
+    >>> sampling_of(fm.score(truth, truth)).block
     4
     """
     sums, molecule, frame = score.sums, score.matched.molecule, score.matched.kept_truth.frame
@@ -162,7 +137,7 @@ def block_from_autocorrelation(frames: IntArray, span: tuple[int, int], columns:
     time = autocorrelation_time(columns)
     if time <= 1:
         return 1
-    return min(math.ceil(_BLOCK_PER_TIME * time * max(1.0, length / len(frames))), max(1, length // _FEWEST_BLOCKS))
+    return min(math.ceil(_BLOCK_PER_TIME * time * max(1.0, length / len(frames))), max(1, length // _BLOCKS_IN_SPAN))
 
 
 def _life(frame: IntArray, molecule: IntArray) -> tuple[int, int]:
@@ -246,155 +221,3 @@ def _owners(score: Score) -> IntArray:
         reach = _NEAR * score.lam
         _, owner[free] = neighbours(truth, pred, dim=matched.dim, within=reach, threads=matched.threads)
     return owner
-
-
-class Each:
-    """Every estimate by itself."""
-
-    of_two = False
-
-    def values(self, each: FloatArray) -> FloatArray:
-        """The values themselves."""
-        return each
-
-    def powers(self, each: FloatArray, power: int) -> FloatArray:
-        """Sums of powers of (units, k) contributions."""
-        return np.asarray((each**power).sum(axis=0))
-
-
-class Differences:
-    """Differences of estimates, `first` minus `second`; of millions, too: no array has a row for each unit and pair."""
-
-    of_two = True
-
-    def __init__(self, first: IntArray, second: IntArray) -> None:
-        self.first, self.second = first, second
-
-    def values(self, each: FloatArray) -> FloatArray:
-        """Differences of the values."""
-        return np.asarray(each[self.first] - each[self.second])
-
-    def powers(self, each: FloatArray, power: int) -> FloatArray:
-        """Sums of even powers of the differences of (units, k) contributions, by the binomial theorem.
-
-        Examples
-        --------
-        >>> Differences(np.array([0]), np.array([1])).powers(np.array([[1.0, 3.0], [2.0, 1.0]]), 4).tolist()
-        [17.0]
-        """
-        first, second = self.first, self.second
-        own = (each**power).sum(axis=0)
-        every = np.add.outer(own, own)
-        for k in range(1, power // 2 + 1):
-            part = each**k
-            mixed = part.T @ (part if 2 * k == power else each ** (power - k))  # with itself takes half the time
-            every += (-1) ** k * math.comb(power, k) * (mixed if 2 * k == power else mixed + mixed.T)
-        alone, found = own[first] + own[second], every[first, second]
-        # Where little is left of large numbers, it is computed anew.
-        weak = np.flatnonzero(found < _CANCELLED * alone)
-        at_once = max(1, _NUMBERS_AT_ONCE // max(1, len(each)))
-        for start in range(0, len(weak), at_once):
-            some = weak[start : start + at_once]
-            found[some] = ((each[:, first[some]] - each[:, second[some]]) ** power).sum(axis=0)
-        return np.asarray(found)
-
-
-class Variation(ABC):
-    """How estimates vary together.
-
-    `units` are the (units, k) independent contributions to the errors of k estimates, `covariance` what they add up to.
-    """
-
-    units: FloatArray
-    covariance: FloatArray
-
-    def each(self) -> tuple[FloatArray, FloatArray]:
-        """Standard error and degrees of freedom of every estimate."""
-        return self._spread(Each())
-
-    def differences(self, first: IntArray, second: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Standard errors and degrees of freedom of the differences of estimates."""
-        return self._spread(Differences(first, second))
-
-    def _spread(self, of: Each | Differences) -> tuple[FloatArray, FloatArray]:
-        alone = np.diag(self.covariance)
-        if isinstance(of, Differences):
-            alone = alone[of.first] + alone[of.second]
-        return standard_errors(self._variance(of), alone), np.maximum(self._freedom(of), 1.0)
-
-    @abstractmethod
-    def _variance(self, of: Each | Differences) -> FloatArray: ...
-
-    def _freedom(self, of: Each | Differences) -> FloatArray:
-        """How many units carry the variance: few large ones are no better than few units."""
-        return of.powers(self.units, 2) ** 2 / np.maximum(of.powers(self.units, 4), np.finfo(float).tiny)
-
-
-class BlockVariation(Variation):
-    """The variation of estimates from what each independent block adds to their errors, (blocks, k)."""
-
-    def __init__(self, blocks: FloatArray) -> None:
-        self.units = blocks - blocks.mean(axis=0)
-        self._correction = len(blocks) / (len(blocks) - 1)
-        self.covariance = self._correction * self.units.T @ self.units
-
-    def _variance(self, of: Each | Differences) -> FloatArray:
-        return self._correction * of.powers(self.units, 2)
-
-    def _freedom(self, of: Each | Differences) -> FloatArray:
-        # Of normal blocks, a third is effective in this sense.
-        return np.minimum(len(self.units) - 1, 3 * super()._freedom(of) - 1)
-
-
-def variation_of_blocks(blocks: FloatArray) -> BlockVariation | None:
-    """The variation of estimates from (blocks, k) independent contributions; None for fewer than three blocks.
-
-    Examples
-    --------
-    >>> variation_of_blocks(np.array([[1.0], [-1.0], [0.0]])).covariance.tolist()
-    [[3.0]]
-    """
-    return BlockVariation(blocks) if len(blocks) >= FEWEST_BLOCKS else None
-
-
-class MoleculeVariation(Variation):
-    """The variation of estimates whose errors are sums of (cells, k) contributions, and of (stretches, k) ones that
-    belong to no molecule.
-
-    Three things vary: which molecules there are and how each is seen; how many shine at a time, which makes others
-    better or worse; and what neighbours do to each other while they are on. The last is what the stretches vary beyond
-    their molecules. `covariance` has the first alone.
-    """
-
-    def __init__(self, cells: Cells, contributions: FloatArray, alone: FloatArray) -> None:
-        number, last = len(np.unique(cells.molecule)), int(cells.molecule.max()) + 1
-        self._cells, self._alone = cells, alone
-        self._correction = number / max(1, number - 1)
-        self.units = grouped(cells.molecule, contributions, last)
-        self.covariance = self._correction * self.units.T @ self.units + alone.T @ alone
-        n = np.bincount(cells.stretch, cells.truths, minlength=cells.stretches)
-        crowd = n - n.mean()
-        self._crowd_spread = max(float(crowd @ crowd), np.finfo(float).tiny)
-        together = grouped(cells.stretch, contributions, cells.stretches) + alone
-        self._slope = crowd @ together / self._crowd_spread
-        self._rest = together - crowd[:, None] * self._slope
-        share = cells.truths * (crowd / np.maximum(n, 1))[cells.stretch]
-        self._own_cells = contributions - share[:, None] * self._slope
-        self._own = grouped(cells.molecule, self._own_cells, last)
-        self._lives = float((np.bincount(cells.molecule, cells.truths) ** 2).sum())
-
-    def _variance(self, of: Each | Differences) -> FloatArray:
-        stretches = self._cells.stretches
-        slope, squares, alone = of.values(self._slope), of.powers(self._rest, 2), of.powers(self._alone, 2)
-        # A score depends on the crowd; what two programs differ by seldom does: there the usual error of a regression
-        # is taken off.
-        by_chance = squares / max(1, stretches - 2) / self._crowd_spread if of.of_two else 0.0
-        crowded = self._lives * np.maximum(slope**2 - by_chance, 0.0)
-        explained = of.powers(self._own_cells, 2) + alone
-        between = stretches / max(1, stretches - 1) * squares - explained
-        return np.asarray(self._correction * of.powers(self._own, 2) + alone + crowded + np.maximum(between, 0.0))
-
-
-def standard_errors(variance: FloatArray, alone: FloatArray) -> FloatArray:
-    """Standard errors; 0 where the variance is rounding beside those of the estimates alone, as of equal programs."""
-    return np.sqrt(np.where(variance > _ROUNDING * alone, variance, 0.0))

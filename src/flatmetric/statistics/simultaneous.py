@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flatmetric._arrays import BoolArray, FloatArray, IntArray
-from flatmetric.statistics.sampling import Variation, standard_errors
+from flatmetric.statistics.variation import Variation, standard_errors
 
 _DRAWS_AT_ONCE, _NUMBERS_AT_ONCE = 500, 20_000_000  # to bound the memory
 _ROUNDING = 1e-12  # relative: a smaller difference or variance is rounding
@@ -54,11 +54,11 @@ def compare_all(
     adds to each value, the signs of the blocks are flipped, in the same way for all pairs: all possible flips where
     they are fewer than `draws`. Else errors are drawn from a normal distribution with the estimated covariance.
     Of more than 20 000 pairs, which would take too long to draw, p-values are corrected by Holm's method, which holds
-    however the pairs depend on each other. Without variation (None), nothing can be told apart.
+    however the pairs depend on each other. Without variation (None), no pair is significant.
 
     Examples
     --------
-    >>> from flatmetric.statistics.sampling import variation_of_blocks
+    >>> from flatmetric.statistics.variation import variation_of_blocks
     >>> added = np.random.default_rng(0).normal([1.0, 1.0, 1.2], 0.02, (50, 3))
     >>> variation, rng = variation_of_blocks(added), np.random.default_rng(1)
     >>> pairs = compare_all(added.sum(axis=0), variation, added, level=95.0, draws=1000, rng=rng)
@@ -109,13 +109,13 @@ def compare_all(
         if len(added) < _ENOUGH_FOR_FLIPS:
             reach = np.full(count, float(-stdtrit(len(added) - 1, miss / (2 * count))))
     adjusted = np.minimum(1.0, np.maximum(adjusted, p))
-    told = adjusted < miss
+    significant = adjusted < miss
     reach = np.where(error > 0, np.maximum(reach, one), 0.0)
     low_all, high_all = difference - reach * error, difference + reach * error
-    # The interval tells apart what the steps tell apart, and nothing else.
+    # The interval excludes 0 exactly where the step-down p-value is significant.
     below, above = difference < 0, difference > 0
-    low_all = np.where(above, np.where(told, np.maximum(low_all, 0.0), np.minimum(low_all, 0.0)), low_all)
-    high_all = np.where(below, np.where(told, np.minimum(high_all, 0.0), np.maximum(high_all, 0.0)), high_all)
+    low_all = np.where(above, np.where(significant, np.maximum(low_all, 0.0), np.minimum(low_all, 0.0)), low_all)
+    high_all = np.where(below, np.where(significant, np.minimum(high_all, 0.0), np.maximum(high_all, 0.0)), high_all)
     low, high = difference - one * error, difference + one * error
     return AllPairs(first, second, difference, low, high, low_all, high_all, p, adjusted, adjusted <= fewest)
 
@@ -202,7 +202,7 @@ def rank_sets(pairs: AllPairs, count: int, miss: float) -> IntArray:
     """The lowest and the highest rank (from 1, small values first) that each of `count` estimates may have, (count, 2).
 
     With probability 1 - `miss` all true ranks lie within their sets (Mogstad, Romano, Shaikh and Wilhelm): a rank is at
-    least one more than the number of estimates that are told to be smaller, and so on.
+    least one more than the number of estimates that are significantly smaller, and so on.
 
     Examples
     --------
@@ -211,9 +211,9 @@ def rank_sets(pairs: AllPairs, count: int, miss: float) -> IntArray:
     >>> rank_sets(pair, 2, 0.05).tolist()
     [[1, 1], [2, 2]]
     """
-    told = pairs.p_adjusted < miss
-    smaller = np.where(pairs.difference < 0, pairs.first, pairs.second)[told]
-    larger = np.where(pairs.difference < 0, pairs.second, pairs.first)[told]
+    significant = pairs.p_adjusted < miss
+    smaller = np.where(pairs.difference < 0, pairs.first, pairs.second)[significant]
+    larger = np.where(pairs.difference < 0, pairs.second, pairs.first)[significant]
     lowest = 1 + np.bincount(larger, minlength=count)
     highest = count - np.bincount(smaller, minlength=count)
     return np.column_stack([lowest, highest])

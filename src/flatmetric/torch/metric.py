@@ -12,12 +12,12 @@ from flatmetric._validation import thread_count
 from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations
 from flatmetric.matching.matched import match_tables
-from flatmetric.matching.protocol import Protocol
-from flatmetric.metrics.base import SUMMED, evaluate
+from flatmetric.metrics.base import SUMMED, FormulaSettings, evaluate
 from flatmetric.metrics.flat import FlatScore
 from flatmetric.metrics.jaccard_rmse import ChallengeScore
+from flatmetric.options.rules import Protocol
+from flatmetric.options.scoring import DEFAULT_LAM, MetricOptions
 from flatmetric.scoring.ranges import sums_of_part, whole_of_parts
-from flatmetric.scoring.score import ScoreOptions
 from flatmetric.torch.batches import Side, batch_of
 
 _FLAT = ("value", "displaced", "missed", "false")
@@ -42,10 +42,12 @@ class FlatMetric(nn.Module):
     (65.0, 50.0, 5.0)
     """
 
-    def __init__(self, lam: float = 125.0, *, protocol: Protocol | None = None, threads: int | None = None) -> None:
+    def __init__(
+        self, lam: float = DEFAULT_LAM, *, protocol: Protocol | None = None, threads: int | None = None
+    ) -> None:
         """`protocol` has the tolerances of matches, the border and so on; default 250 nm laterally, 500 axially."""
         super().__init__()
-        self._options = ScoreOptions(lam=lam, protocol=protocol or Protocol())
+        self._options, self._rules = MetricOptions(lam=lam), protocol or Protocol()
         self._threads = threads
         self.reset()
 
@@ -68,8 +70,8 @@ class FlatMetric(nn.Module):
         if batch.pred.weights is not None:
             raise InputError("a metric takes no weights; give the detections that count")
         threads = thread_count(self._threads)
-        matched = match_tables(_table(batch.truth), _table(batch.pred), self._options.protocol, dim, threads)
-        sums, mass, _ = sums_of_part(matched, self._options, self._options.settings(dim, False))
+        matched = match_tables(_table(batch.truth), _table(batch.pred), self._rules, dim, threads)
+        sums, mass, _ = sums_of_part(matched, FormulaSettings(dim, options=self._options))
         return torch.tensor([*(sums[name] for name in SUMMED), mass], dtype=torch.float64), dim
 
     def _add(self, state: Tensor, dim: int) -> None:
@@ -85,7 +87,7 @@ class FlatMetric(nn.Module):
 
     def _metrics(self, state: Tensor, dim: int | None) -> dict[str, Tensor]:
         sums = dict(zip(SUMMED, state[:-1].tolist(), strict=True))
-        settings = self._options.settings(dim or 2, False)
+        settings = FormulaSettings(dim or 2, options=self._options)
         total = whole_of_parts(sums, float(state[-1]), settings)
         found: dict[str, Any] = {}
         for family, names in ((FlatScore, _FLAT), (ChallengeScore, _CHALLENGE + (_IN_3D if settings.dim == 3 else ()))):

@@ -61,10 +61,10 @@ def advice_for(score: Score) -> tuple[Advice, ...]:
 
     Examples
     --------
-    >>> from flatmetric.scoring.score import score
+    >>> import flatmetric as fm
     >>> truth = {"frame": list(range(1, 41)), "x": [500.0] * 40, "y": [40.0 * k for k in range(40)]}
     >>> shifted = dict(truth, x=[530.0] * 40)
-    >>> [str(one) for one in advice_for(score(truth, shifted))]
+    >>> [str(one) for one in advice_for(fm.score(truth, shifted))]
     ['Subtract the bias of x +30.0 nm. This would gain 30.0 nm.']
     """
     value = score.flat_metric.value

@@ -1,0 +1,99 @@
+"""Results that show themselves: as a figure, as a page, as HTML in a notebook.
+
+How each kind of result looks is written in `flatmetric.reports`, far above. The package's front, which stands above
+everything, tells this module where to find it (`set_finder`), so that no lower room imports a higher one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import os
+
+    from matplotlib.figure import Figure
+
+
+class Displayed:
+    """A result that can be drawn, and shown as a page or in a notebook."""
+
+    __slots__ = ()
+
+    def plot(self) -> Figure:
+        """The summary figure; lengths in nm. A notebook shows it.
+
+        Examples
+        --------
+        >>> from flatmetric import Localizations
+        >>> Localizations(frame=[1, 2], x=[10.0, 500.0], y=[0.0, 90.0]).plot().axes[0].get_xlabel()
+        'x [nm]'
+        """
+        figure: Figure = view_of(self).plot(self)
+        return figure
+
+    def report(self, path: str | os.PathLike[str], *, stack: str | os.PathLike[str] | None = None) -> None:
+        """Write a page with everything, all in one file that needs no network.
+
+        `stack` is a TIFF file with the camera images, which the page of a score or a comparison shows under the points.
+        A leaderboard may have a folder instead of a file: then each program and each data set has a page of its own.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from flatmetric import Localizations
+        >>> page = Path(tempfile.mkdtemp()) / "page.html"
+        >>> Localizations(frame=[1, 2], x=[10.0, 500.0], y=[0.0, 90.0]).report(page)
+        >>> page.read_text(encoding="utf-8").startswith("<!doctype html>")
+        True
+        """
+        view_of(self).report(self, path, stack=stack)
+
+    def _repr_html_(self) -> str:
+        html: str = view_of(self).html(self)
+        return html
+
+
+_finder: Callable[[Displayed], Any] | None = None
+
+
+def set_finder(finder: Callable[[Displayed], Any]) -> None:
+    """Say how the view of a result is found; the package's front does."""
+    global _finder
+    _finder = finder
+
+
+def view_of(result: Displayed) -> Any:
+    """How a result looks: `plot`, `report` and `html`."""
+    assert _finder is not None, "the package's front sets it"
+    return _finder(result)
+
+
+class Wording(NamedTuple):
+    """How pages address whoever asked for them: `say` puts sentences that name arguments into their words, which are
+    flags on the command line, and `command` is what makes the page again.
+    """
+
+    say: Callable[[str], str] = str
+    command: str | None = None
+
+
+_WORDING: ContextVar[Wording] = ContextVar("wording", default=Wording())
+
+
+def wording() -> Wording:
+    """The wording in use; by default that of Python."""
+    return _WORDING.get()
+
+
+@contextmanager
+def worded(chosen: Wording) -> Iterator[None]:
+    """Use another wording within a block."""
+    before = _WORDING.set(chosen)
+    try:
+        yield
+    finally:
+        _WORDING.reset(before)

@@ -1,0 +1,64 @@
+"""Reading options of single files, from a `submissions.toml` beside them or in a folder above."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from flatmetric._files import read_toml
+from flatmetric.errors import InputError
+from flatmetric.options.reading import ReadOptions
+
+FILE_OPTIONS = "submissions.toml"
+"""A table of reading options for each file, named by its path from the folder that this file is in."""
+_FOLDERS_ABOVE = 3  # results, DATASET and FOLDER, in the layout of a leaderboard
+
+FileOptions = dict[Path, dict[str, dict[str, Any]]]
+"""The reading options in the `submissions.toml` of folders."""
+
+
+def options_of_file(path: Path, options: ReadOptions, known: FileOptions | None = None) -> ReadOptions:
+    r"""The reading options of one file: those given, and otherwise those that a `submissions.toml` in its folder, or in
+    one of the folders above it, gives for it. `known` keeps these files for others.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / FILE_OPTIONS).write_text('["mine.csv"]\nunit = "px"\npixel_size = 100')
+    >>> options_of_file(folder / "mine.csv", ReadOptions()).unit
+    'px'
+    """
+    own: dict[str, Any] = {}
+    known, path = {} if known is None else known, path.absolute()
+    for folder in reversed(path.parents[:_FOLDERS_ABOVE]):
+        if folder not in known:
+            known[folder] = file_options_in(folder)
+        table = known[folder].get(path.relative_to(folder).as_posix())
+        if table is not None:
+            _check_names(table, folder / FILE_OPTIONS)
+            own |= table
+    if not own:
+        return options
+    given = {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}
+    return ReadOptions(**(own | {name: value for name, value in given.items() if value not in (None, False)}))
+
+
+def _check_names(table: dict[str, Any], path: Path) -> None:
+    names = [field.name for field in dataclasses.fields(ReadOptions)]
+    for name in table:
+        if name not in names:
+            raise InputError(f"{path}: {name!r} is not a reading option; use {', '.join(names)}")
+
+
+def file_options_in(folder: Path) -> dict[str, dict[str, Any]]:
+    """The tables of the `submissions.toml` in a folder; empty if there is none."""
+    path = folder / FILE_OPTIONS
+    if not path.is_file():
+        return {}
+    content = read_toml(path)
+    for name, table in content.items():
+        if not isinstance(table, dict):
+            raise InputError(f'{path}: {name!r} is not a table of options; write ["{name}"] and the options below it')
+    return content

@@ -1,0 +1,1 @@
+"""Every option, written once: its type, default, help and metavar."""

@@ -1,0 +1,305 @@
+"""The page of a leaderboard: places, budgets and intervals in one table, any two programs, and metrics."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+from flatmetric.metrics.table import LEADERBOARD
+from flatmetric.reports import parts
+from flatmetric.reports.html import SHORT, Html, Section, chart, option, page, paragraph, table
+from flatmetric.sentences import pair_sentence
+from flatmetric.statistics.comparison import Pair
+from flatmetric.statistics.entries import Entry
+from flatmetric.statistics.ranking import Ranking, Standing
+
+Suspects = Mapping[tuple[str, str], Sequence[str]]
+_METHOD = (
+    "Programs are ranked by Flat Metric in each data set, and overall by the mean of their ranks over all data sets. "
+    "The ranks that a program may have follow from which others are told apart from it; they hold for all programs of "
+    "a data set at once, for this structure with new blinking and noise, as do the intervals and p-values of pairs "
+    "(step-down maxT). Programs of a data set that share a letter can't be told apart."
+)
+_MOST_PAIRS = 8_000
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """What a challenge adds to its leaderboard: sentences on what was concluded, and further sections with the content
+    that they are drawn from.
+    """
+
+    conclusions: Sequence[str] = ()
+    sections: Sequence[Section] = ()
+    samples: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Board:
+    """A leaderboard as its pages need it.
+
+    `links` and `dataset_links` are the addresses of the pages of programs and data sets, if there are any.
+    """
+
+    ranking: Ranking
+    entries: Sequence[Entry]
+    failures: Mapping[tuple[str, str], str]
+    command: str
+    suspect: Suspects = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)
+    dataset_links: Mapping[str, str] = field(default_factory=dict)
+
+    def entry(self, dataset: str, program: str) -> Entry:
+        """The result of a program on a data set."""
+        return next(one for one in self.entries if (one.dataset, one.program) == (dataset, program))
+
+    @property
+    def programs(self) -> list[str]:
+        """All programs, best first."""
+        ranked = [standing.program for standing in self.ranking.overall]
+        return ranked + sorted({entry.program for entry in self.entries} - set(ranked))
+
+    def linked(self, program: str) -> str | Html:
+        """The name of a program, as a link to its page where it has one."""
+        if program not in self.links:
+            return program
+        kind = " class='short'" if len(program) <= SHORT else ""
+        return Html(f"<a{kind} href='{escape(self.links[program])}'>{escape(program)}</a>")
+
+
+def board_page(board: Board, background: Background | None = None) -> str:
+    """The page as HTML.
+
+    Examples
+    --------
+    >>> from flatmetric.statistics.entries import entry_of
+    >>> from flatmetric.statistics.ranking import rank
+    >>> import flatmetric as fm
+    >>> truth = {"frame": list(range(1, 31)), "x": [0.0] * 30, "y": [0.0] * 30}
+    >>> distances = {"b": 50.0, "a": 5.0}
+    >>> entries = [entry_of("d", name, fm.score(truth, dict(truth, x=[d] * 30))) for name, d in distances.items()]
+    >>> "Best of 2: a" in board_page(Board(rank(entries), entries, {}, "flatmetric leaderboard ..."))
+    True
+    """
+    more = background or Background()
+    paired, note = _paired(board)
+    sections = [Section("places", "Places", _places(board))]
+    sections += [one for one in more.sections if one.printed]
+    if board.ranking.kinds:
+        kinds = "".join(_kind(name, board.ranking) for name in board.ranking.kinds)
+        sections.append(Section("kinds", "Structures not seen", kinds, printed=False))
+    sections += [
+        Section("two", "Two programs", _two(board, paired) + note, printed=False),
+        Section("scatter", "Metric against metric", _scatter(board.entries), printed=False),
+        Section("results", "All results", _results(board), printed=False),
+    ]
+    sections += [one for one in more.sections if not one.printed]
+    if board.failures:
+        rows = [[dataset, program, reason] for (dataset, program), reason in board.failures.items()]
+        body = table("failures", "Results without a score", ["data set", "program", "reason"], rows)
+        sections.append(Section("not-scored", "Not scored", body, printed=False))
+    sections.append(Section("method", "Method", paragraph(_METHOD) + parts.made_by(board.command), printed=False))
+    kept = {entry.program for entry in paired}
+    content = {
+        "kind": "board",
+        "titles": {name: metric.heading for name, metric in LEADERBOARD.items()},
+        "metrics": [{"dataset": e.dataset, "program": e.program, **e.metrics} for e in board.entries],
+        "correlations": [dataclasses.asdict(correlation) for correlation in board.ranking.correlations],
+        "level": board.ranking.level,
+        "pairs": [
+            _pair(dataset, pair)
+            for dataset, here in board.ranking.pairs.items()
+            for pair in here
+            if {pair.a, pair.b} <= kept
+        ],
+        "samples": list(more.samples),
+    }
+    return page("Leaderboard: Flat Metric", _first(board, more), sections, content, drawer=parts.definitions())
+
+
+def _first(board: Board, background: Background) -> str:
+    remarks = [f"{d}, {p}: {text}" for (d, p), texts in board.suspect.items() for text in texts]
+    ranking = board.ranking
+    sentences = [paragraph(text, "told") for text in (*_told(ranking), *background.conclusions)]
+    title = _title(ranking, len(board.programs))
+    return f"{parts.alerts(remarks)}<h1>{escape(title)}</h1>{''.join(sentences)}"
+
+
+def _title(ranking: Ranking, programs: int) -> str:
+    """Who is best overall, if that can be said."""
+    if not ranking.overall:
+        return _no_overall(ranking)
+    first = [standing.program for standing in ranking.overall if standing.place == 1]
+    best = first[0] if len(first) == 1 else f"{_listed(first)}, in a tie"
+    if len(ranking.overall) == programs:
+        return f"Best of {programs}: {best}"
+    if len(ranking.overall) == 1:
+        return f"Only {best} ran on all data sets, so there is no overall rank"
+    return f"Best of the {len(ranking.overall)} programs that ran on all data sets: {best}"
+
+
+def _told(ranking: Ranking) -> list[str]:
+    """For each data set, who leads, and from whom the leader can't be told apart."""
+    told = []
+    for name, places in ranking.datasets.items():
+        if not places:
+            continue
+        best = places[0]
+        tied = [other.program for other in places[1:] if best.letters and set(best.letters) & set(other.letters)]
+        apart = f", which can't be told apart from {_listed(tied)}" if tied else ""
+        told.append(f"{name}: {best.program} leads with {best.flat_metric:.1f} nm{apart}.")
+    return told[:_MOST_TOLD]
+
+
+_MOST_TOLD = 8
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:3])} and {len(names) - 3} more"
+
+
+def _pair(dataset: str, pair: Pair) -> dict[str, Any]:
+    interval = None if pair.ci_all is None else [round(end, 4) for end in pair.ci_all]
+    numbers = {"difference": round(pair.difference, 4), "ci": interval, "words": pair_sentence(pair)}
+    return {"dataset": dataset, "a": pair.a, "b": pair.b, **numbers}
+
+
+def _no_overall(ranking: Ranking) -> str:
+    if not ranking.datasets:
+        return "No result was scored."
+    return "No program ran on all data sets, so there is no overall rank; the best of each data set stand below."
+
+
+def _paired(board: Board) -> tuple[list[Entry], str]:
+    """The entries whose pairs go into the page, those of the best programs, and a note if some are left out."""
+    ranked = board.programs
+    most = max(2, math.isqrt(2 * _MOST_PAIRS // max(1, len(board.ranking.datasets))))
+    few = f"Only the {most} best programs are here, to keep the file small."
+    note = "" if len(ranked) <= most else paragraph(few, "note")
+    kept = set(ranked[:most])
+    return [entry for entry in board.entries if entry.program in kept], note
+
+
+def _places(board: Board) -> str:
+    ranking = board.ranking
+    tables = []
+    if len(ranking.datasets) > 1 and ranking.overall:
+        caption = f"Overall, mean rank over {len(ranking.datasets)} data sets"
+        tables.append(_place_table("ranks", caption, board, ranking.overall, None))
+    for name, places in ranking.datasets.items():
+        caption = f"Ranks in {name}"
+        tables.append(_place_table("ranks" if not tables else f"ranks-{name}", caption, board, places, name))
+        if name in board.dataset_links:
+            link = f"<a href='{escape(board.dataset_links[name])}'>Frames, pictures and errors on {escape(name)}</a>"
+            tables.append(f"<p>{link}, the best programs side by side</p>")
+    return "".join(tables)
+
+
+def _place_table(name: str, caption: str, board: Board, places: Sequence[Standing], dataset: str | None) -> str:
+    level = f"{board.ranking.level:g} %"
+    longest = parts.full_width([(s.flat_metric, s.flat_metric_interval) for s in places])
+    rows = []
+    for standing in places:
+        remarks = [
+            text if dataset is not None else f"{d}: {text}"
+            for (d, p), texts in board.suspect.items()
+            if p == standing.program and dataset in (None, d)
+            for text in texts
+        ]
+        place = f"{standing.place} {standing.letters}".strip()
+        row: list[Any] = [
+            board.linked(standing.program),
+            (place, standing.place),
+            _bar(board, standing, dataset, longest),
+        ]
+        if dataset is None:
+            row.append((f"{standing.rank:.4g}", standing.rank))
+        row.append(f"{standing.rank_interval[0]:.4g} to {standing.rank_interval[1]:.4g}")
+        row.append(Html(f"<span class='suspect'>{escape('; '.join(remarks))}</span>") if remarks else "")
+        rows.append(row)
+    header: list[str | Html] = ["program", "place", parts.heading("flat_metric.value")]
+    header += [*(["mean rank"] if dataset is None else []), f"possible ranks ({level})", "suspect"]
+    return table(name, caption, header, rows, sortable=True, search=True)
+
+
+def _bar(board: Board, standing: Standing, dataset: str | None, longest: float) -> tuple[Html, float]:
+    """The Flat Metric of a place, with its budget and interval."""
+    if dataset is not None:
+        budget = board.entry(dataset, standing.program).parts or (0.0, 0.0, 0.0)
+    else:
+        # Overall, all data sets together: each weighs as much as it has molecules.
+        own = [entry for entry in board.entries if entry.program == standing.program and entry.parts is not None]
+        weights = [float(entry.truths.sum()) for entry in own]
+        total = sum(weights) or 1.0
+        budget = tuple(  # type: ignore[assignment]
+            sum(w * (entry.parts or (0.0,) * 3)[k] for w, entry in zip(weights, own, strict=True)) / total
+            for k in range(3)
+        )
+    values = dict(zip(parts.PARTS, budget, strict=True))
+    return parts.small_bar(standing.flat_metric, values, standing.flat_metric_interval, longest), standing.flat_metric
+
+
+def _kind(name: str, ranking: Ranking) -> str:
+    kind = ranking.kinds[name]
+    level = f"{ranking.level:g} %"
+    rows = [
+        [
+            s.program,
+            (f"{s.rank:.4g}", s.rank),
+            f"{s.rank_interval[0]:.4g} to {s.rank_interval[1]:.4g}",
+            (f"{s.flat_metric:.2f}", s.flat_metric),
+            f"{s.flat_metric_interval[0]:.2f} to {s.flat_metric_interval[1]:.2f}",
+            f"{s.next_interval[0]:.2f} to {s.next_interval[1]:.2f}",
+        ]
+        for s in kind.standings
+    ]
+    caption = f"{name}: mean over {len(kind.datasets)} data sets, and what a structure not seen may bring"
+    header = ["program", "rank", level, "Flat Metric [nm]", level, "one more data set"]
+    return table(f"kind-{name}", caption, header, rows, sortable=True)
+
+
+def _results(board: Board) -> str:
+    rows = []
+    for entry in board.entries:
+        standing = board.ranking.standing(entry.dataset, entry.program)
+        span = f"{standing.rank_interval[0]:.4g} to {standing.rank_interval[1]:.4g}"
+        values = [(LEADERBOARD[name].show(value), value) for name, value in entry.metrics.items()]
+        rows.append(
+            [board.linked(entry.program), entry.dataset, (f"{standing.rank:.4g}", standing.rank), span, *values]
+        )
+    header: list[str | Html] = ["program", "data set", "rank", f"{board.ranking.level:g} %"]
+    header += [parts.heading(metric.key) for metric in LEADERBOARD.values()]
+    return table("results", "Every result; click a header to sort", header, rows, sortable=True, search=True)
+
+
+def _two(board: Board, entries: Sequence[Entry]) -> str:
+    """Two programs to choose; at first the two best."""
+    kept = {entry.program for entry in entries}
+    best = [name for name in board.programs if name in kept]
+    names = sorted(kept)
+    chosen = [
+        f"<label>{title} <select id='pair-{which}'>"
+        + "".join(option(name, name, chosen=name == best[min(at, len(best) - 1)]) for name in names)
+        + "</select></label>"
+        for at, (which, title) in enumerate((("a", "First"), ("b", "second")))
+    ]
+    status = "<p id='pair-text' role='status' aria-live='polite'></p><div id='pair-table'></div>"
+    return f"<div class='controls'>{''.join(chosen)}</div>{status}"
+
+
+def _scatter(entries: Sequence[Entry]) -> str:
+    def options(chosen: str) -> str:
+        return "".join(option(name, metric.heading, chosen=name == chosen) for name, metric in LEADERBOARD.items())
+
+    sets = "".join(option(name, name) for name in sorted({entry.dataset for entry in entries}))
+    return (
+        f"<div class='controls'><label>x axis <select id='metric-x'>{options('efficiency')}</select></label>"
+        f"<label>y axis <select id='metric-y'>{options('flat_metric')}</select></label>"
+        f"<label>Data set <select id='metric-set'><option value=''>all</option>{sets}</select></label></div>"
+        + chart("metric-scatter", "One metric against another, a mark for each result")
+        + "<p id='metric-text' role='status' aria-live='polite'></p>"
+    )
