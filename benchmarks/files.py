@@ -122,7 +122,7 @@ def import_seconds(before: str, code: str) -> float:
 
 def intervals_seconds(frames: int = FRAMES) -> tuple[float, float, str]:
     """Ours for every metric, numpy's for sums of ten resamples scaled to two thousand, and the size of the data."""
-    from flatmetric.statistics.intervals import confidence
+    from flatmetric.statistics.intervals import intervals_of
 
     rng = np.random.default_rng(3)
     frame = np.repeat(np.arange(1, frames + 1), 6)
@@ -131,7 +131,7 @@ def intervals_seconds(frames: int = FRAMES) -> tuple[float, float, str]:
     score = fm.score(truth, {name: column[found] for name, column in truth.items()})
     table = score.sums.table
     start = time.perf_counter()
-    confidence(score)
+    intervals_of(score)
     ours = time.perf_counter() - start
     start = time.perf_counter()
     for _ in range(10):

@@ -246,9 +246,9 @@ def page() -> Iterator[Row]:
 
 def paper() -> Iterator[Row]:
     """The surfaces of Figure 1 against the dense linear program, timed on a sample."""
-    from flatmetric.paper.surfaces import Settings, dense_lp_seconds, surfaces
+    from flatmetric.paper.surfaces import SurfaceExperiment, dense_lp_seconds, surfaces
 
-    settings = Settings()
+    settings = SurfaceExperiment()
     seconds = dense_lp_seconds(settings)
     assert seconds is not None
     size = f"{settings.problems} problems"

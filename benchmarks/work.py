@@ -22,7 +22,7 @@ from flatmetric.execution.workers import Workers
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.statistics.entries import CellCosts, Entry
 from flatmetric.statistics.ranking import rank
-from flatmetric.statistics.sampling import Cells
+from flatmetric.statistics.variation import Cells
 from tests.scenes import draw
 
 _RESULTS_SCORED = 2000

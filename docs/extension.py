@@ -16,7 +16,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx_gallery.scrapers import figure_rst
 
 from flatmetric.cli.app import app as command_line
-from flatmetric.metrics.definitions import DEFINITIONS
+from flatmetric.metrics.table import METRICS
 from flatmetric.plots.style import house_style
 
 
@@ -108,12 +108,12 @@ class JsonKeys(SphinxDirective):
         lines = ["| key | type | meaning |", "|---|---|---|"]
         for key, part in schema["properties"].items():
             inner = part.get("properties", part.get("items", {}).get("properties", {}))
-            metrics = [name for name in inner if f"{key}.{name}" in DEFINITIONS]
+            metrics = [name for name in inner if f"{key}.{name}" in METRICS]
             others = ", ".join(f"`{name}`" for name in inner if name not in metrics)
             meaning = f"{part['description']} Keys: {others}." if others else part["description"]
             lines.append(f"| `{key}` | {json_type(part)} | {meaning} |")
             for name in metrics:
-                lines.append(f"| `{key}.{name}` | {json_type(inner[name])} | {DEFINITIONS[f'{key}.{name}'].meaning} |")
+                lines.append(f"| `{key}.{name}` | {json_type(inner[name])} | {METRICS[f'{key}.{name}'].meaning} |")
         return self.parse_text_to_nodes("\n".join(lines))
 
 

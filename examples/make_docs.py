@@ -1,29 +1,40 @@
-"""Makes what the docs show: the table of metrics, and pictures of the pages of the bundled example.
+"""Makes what the docs show: the table of metrics, the schema of a score, and pictures of the pages of the example.
 
 Run from the repository, with chromium installed: python -m examples.make_docs
 """
 
 from __future__ import annotations
 
+import json
 import tempfile
 import time
 from pathlib import Path
 
-from flatmetric.metrics.definitions import definitions_table
-
 import flatmetric as fm
+from flatmetric.metrics.table import FAMILIES, family_schema, metrics_page
 from tests.reports.browser import Browser
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "src" / "flatmetric" / "data"
 PICTURES = ROOT / "docs" / "how-to" / "report"
 TABLE = ROOT / "docs" / "reference" / "metrics.md"
+SCHEMA = DATA / "score-1.schema.json"
 SIZE = (1280, 830)
 
 
+def score_schema() -> str:
+    """The schema of a score's JSON, with the families of metrics as the table has them."""
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    schema["properties"] |= {part: family_schema(part) for part in FAMILIES}
+    in_bin = schema["properties"]["by"]["properties"]["bins"]["items"]["properties"]
+    in_bin["challenge"] = family_schema("challenge", settings=False)
+    return json.dumps(schema, indent=1) + "\n"
+
+
 def main() -> None:
-    """Write docs/reference/metrics.md and the pictures in docs/how-to/report."""
-    TABLE.write_text(definitions_table(), encoding="utf-8")
+    """Write docs/reference/metrics.md, score-1.schema.json and the pictures in docs/how-to/report."""
+    TABLE.write_text(metrics_page(), encoding="utf-8")
+    SCHEMA.write_text(score_schema(), encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         score, comparison = Path(folder) / "score.html", Path(folder) / "comparison.html"
         truth, stack = DATA / "demo_truth.csv", DATA / "demo_stack.ome.tif"

@@ -31,10 +31,6 @@ def _turned(table: fm.Localizations, degrees: float) -> fm.Localizations:
     return dataclasses.replace(table, x=centre[0] + cos * x - sin * y, y=centre[1] + sin * x + cos * y)
 
 
-def _quarter_turned(table: fm.Localizations, part: float) -> fm.Localizations:
-    return _turned(_some(table, part), 90.0)
-
-
 def _shuffled(table: fm.Localizations, part: float) -> fm.Localizations:
     rng = np.random.default_rng(1)
     frame, some = table.frame.copy(), rng.random(len(table)) < part

@@ -20,7 +20,7 @@ from flatmetric.simulation.optics import Gaussian, spots
 from flatmetric.simulation.structures import Tubes
 from flatmetric.statistics.comparison import pairs_of
 from flatmetric.statistics.entries import entry_of, vary_together
-from flatmetric.statistics.intervals import confidence
+from flatmetric.statistics.intervals import intervals_of
 
 METRICS = ("flat_metric.value", "challenge.jaccard", "challenge.rmse_xy", "challenge.efficiency")
 STRUCTURE_SEED = 777
@@ -126,14 +126,14 @@ def trial(work: tuple[str, int]) -> Trial:
     truth, results = movie(scenario.dataset, seed, STRUCTURE_SEED)
     protocol = fm.Protocol(dim=2)
     scores = [fm.score(truth, result, protocol=protocol, threads=1, check=False) for result in results]
-    intervals = confidence(scores[0])
+    intervals = intervals_of(scores[0])
     values, ends = measured(scores)
     return Trial(values, ends, intervals.blocks, intervals.unit)
 
 
 def measured(scores: Sequence[fm.Score]) -> tuple[FloatArray, FloatArray]:
     """The metrics of the first of two scores and the difference of their Flat Metrics, and (5, 2) ends of intervals."""
-    intervals, settings = confidence(scores[0]), Certainty(resamples=200)
+    intervals, settings = intervals_of(scores[0]), Certainty(resamples=200)
     joint = vary_together([entry_of("", str(k), score) for k, score in enumerate(scores)], settings)
     pair = pairs_of(["0", "1"], joint, settings)[0][0]
     values = [*(scores[0].get(key) for key in METRICS), pair.difference]

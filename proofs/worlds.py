@@ -63,7 +63,7 @@ def any_equal_told(work: tuple[str, int]) -> bool:
         common = _remembering(rng, family.frames, 1, family.memory)
         entries = entries_of(50.0 + 3 * costs + 6 * common + 0.3 * worse)
     pairs = compare_entries(entries, Certainty(resamples=_DRAWS))["d"]
-    return any(pair.told for pair in pairs if max(int(pair.a[1:]), int(pair.b[1:])) < family.equal)
+    return any(pair.significant for pair in pairs if max(int(pair.a[1:]), int(pair.b[1:])) < family.equal)
 
 
 def _remembering(rng: np.random.Generator, frames: int, columns: int, memory: float) -> FloatArray:
@@ -108,7 +108,7 @@ def told_apart(work: tuple[int, int, int]) -> tuple[float, bool]:
     truth, results = blinking(seed, frames, programs=2, errors=(20.0, 20.0 + worse))
     entries = [entry_of("d", str(k), fm.score(truth, one, threads=1, check=False)) for k, one in enumerate(results)]
     pair = compare_entries(entries, Certainty(resamples=_DRAWS))["d"][0]
-    return pair.difference, pair.told
+    return pair.difference, pair.significant
 
 
 def half_told(frames: int, told: list[tuple[float, bool]]) -> float:

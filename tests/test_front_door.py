@@ -183,7 +183,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "one result": (lambda: fm.compare(TRUTH, {"a": DOG}), "one result can't be compared"),
     "a table as results": (lambda: fm.compare(TRUTH, POINT), "results is a dict"),
     "an unknown protocol": (lambda: fm.score(TRUTH, DOG, protocol="challenge2017"), "there is no protocol"),
-    "a wrong protocol": (lambda: fm.score(TRUTH, DOG, protocol=3), "protocol is 3; give challenge2016, a TOML file"),
+    "a wrong protocol": (lambda: fm.score(TRUTH, DOG, protocol=3), "protocol is 3; give challenge2016, a TOML file"),  # type: ignore[arg-type]
     "a wrong unit": (lambda: fm.score(TRUTH, DOG, unit="mm"), "unit is 'mm'; give one of nm, um, m, px"),
     "a wrong level": (lambda: fm.score(TRUTH, DOG, ci=100), "the confidence level is 100"),
     "a format of a table": (
@@ -193,10 +193,10 @@ WRONG: dict[str, tuple[Any, str]] = {
     "no folder": (lambda: fm.leaderboard("nowhere"), "nowhere: is not a folder"),
     "a folder of nothing": (lambda: fm.leaderboard(3), "folder is 3; give a path"),  # type: ignore[arg-type]
     "no data set": (lambda: fm.simulate(dataset="MT9", out="x"), "dataset is 'MT9'"),
-    "no out": (lambda: fm.simulate(dataset="MT1.N1.LD"), "out is missing; give out="),
+    "no out": (lambda: fm.simulate(dataset="MT1.N1.LD"), "out is missing; give out="),  # type: ignore[call-arg]
     "no stack": (lambda: fm.localize("none.tif"), "none.tif"),
     "no method": (lambda: fm.localize("none.tif", method="magic"), "method is 'magic'"),
-    "wrong settings": (lambda: fm.localize("none.tif", settings=3), "settings is 3; give a dict of numbers"),
+    "wrong settings": (lambda: fm.localize("none.tif", settings=3), "settings is 3; give a dict"),  # type: ignore[arg-type]
     "no score": (lambda: fm.confidence(3), "score is a int"),  # type: ignore[arg-type]
     "no result": (lambda: fm.report(3, "x.html"), "result is a int"),  # type: ignore[arg-type]
     "nothing to validate": (lambda: fm.validate([]), "files is empty"),
@@ -208,7 +208,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "its own input": (lambda: fm.convert(DOG, DOG, to="thunderstorm"), "is the input; give another name"),
     "a table to read": (lambda: fm.read(POINT), "path is a dict; give a file"),  # type: ignore[arg-type]
     "a table to validate": (lambda: fm.validate(POINT), "files is a dict; give a path"),  # type: ignore[arg-type]
-    "a wobble of nothing": (lambda: fm.score(TRUTH, DOG, wobble=3), "wobble is 3; give a CSV file"),
+    "a wobble of nothing": (lambda: fm.score(TRUTH, DOG, wobble=3), "wobble is 3; give a CSV file"),  # type: ignore[arg-type]
 }
 
 

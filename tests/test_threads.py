@@ -10,18 +10,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flatmetric.challenge import leaderboard
 
 import flatmetric as fm
-from flatmetric import _core, _validation, _work
-from flatmetric.api.leaderboard import board_options
-from flatmetric.challenges.submissions import Found, Submission
+from flatmetric import _core, _validation
+from flatmetric.challenges import leaderboard
+from flatmetric.challenges.submissions import Submission, Submissions
+from flatmetric.execution import workers as execution
 from flatmetric.formats import text
 from flatmetric.formats.write import write
+from flatmetric.options.execution import Execution
+from flatmetric.options.scoring import RankOptions
 from flatmetric.quality.checking import check_tables
-from flatmetric.scoring.score import score as score_tables
+from flatmetric.scoring.score import score_tables
 from flatmetric.statistics.comparison import compare_scores, lead_over
-from flatmetric.statistics.intervals import confidence
+from flatmetric.statistics.intervals import intervals_of
 from tests.scenes import scene
 
 
@@ -35,7 +37,7 @@ def pools(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             sizes.append(workers)
             super().__init__(workers)
 
-    for module in (_work, text):
+    for module in (execution, text):
         monkeypatch.setattr(module, "ThreadPoolExecutor", Counted)
 
     def cores(pid: int) -> Any:
@@ -52,7 +54,7 @@ def test_threads_are_honoured_everywhere(pools: list[int], tmp_path: Path) -> No
         write(table, path, "thunderstorm")
     tables = [fm.read(path, threads=3) for path in files]
     score = fm.score(tables[0], tables[1], threads=3)
-    confidence(score)
+    intervals_of(score)
     comparison = compare_scores({"a": score, "b": fm.score(tables[0], tables[0], threads=3)})
     lead_over(comparison, 10, 250)
     check_tables(tables[0], tables[1], threads=3)
@@ -73,9 +75,9 @@ def test_a_leaderboard_fans_out_once(pools: list[int], tmp_path: Path, monkeypat
         inside.append(threads)
         return score_tables(*tables, threads=threads, **options)
 
-    monkeypatch.setattr("flatmetric.api.score.score_tables", watched)
-    found = Found(tuple(submissions), {})
-    leaderboard.write_leaderboard(found, tmp_path / "board", board_options({"jobs": 2}))
+    monkeypatch.setattr("flatmetric.scoring.checked.score_tables", watched)
+    found = Submissions(tuple(submissions), {})
+    leaderboard.write_leaderboard(found, tmp_path / "board", RankOptions(execution=Execution(jobs=2)))
     assert inside == [1] * 4 and set(pools) == {1, 2}
 
 

@@ -23,7 +23,7 @@ def budget_sentence(value: float, displaced: float, missed: float, false: float,
     'On average 65.0 nm per molecule; 96 % of it from missed molecules.'
     """
     if value == 0:
-        return "Every molecule was found where it is."
+        return "Every molecule was detected exactly where it is."
     parts = {"displaced molecules": displaced, "missed molecules": missed, "false detections": false}
     largest = max(parts, key=lambda name: parts[name])
     return f"On average {value:.1f} nm per {unit}; {100 * parts[largest] / value:.0f} % of it from {largest}."
@@ -46,7 +46,7 @@ def compared_sentence(score: BaseScore) -> str:
 
 
 def gain_sentence(score: Score) -> str:
-    """What all advice together would gain, or why there is none."""
+    """By how much all advice together would lower the Flat Metric, or why there is none."""
     value = score.flat_metric.value
     if value is None or not score.advice:
         return _no_advice(score)
@@ -57,10 +57,10 @@ def gain_sentence(score: Score) -> str:
 
 def _no_advice(score: Score) -> str:
     if any(finding.is_fault for finding in score.findings):
-        return "First fix what is found above; then ask again."
+        return "Fix the findings above, then rerun."
     flat = score.flat_metric
     if not flat.value:
-        return "There is nothing to gain."
+        return "The Flat Metric is 0; there is nothing to improve."
     parts = {"missed molecules": flat.missed, "false detections": flat.false, "displaced molecules": flat.displaced}
     largest = max(parts, key=lambda part: parts[part] or 0.0)
     return f"Nothing stands out: most of it is from {largest}, and no group of them differs clearly from the rest."
@@ -122,9 +122,9 @@ def pair_sentence(pair: Pair) -> str:
     'A is better than B by 4.1 nm (2.7 to 5.4), p 0.002'
     """
     p = f"p {'<= ' if pair.p_smallest else ''}{pair.p_adjusted:.2g}"
-    if not pair.told:
+    if not pair.significant:
         span = "" if pair.ci_all is None else f" ({_short(pair.ci_all[0])} to {_short(pair.ci_all[1])})"
-        return f"{pair.a} and {pair.b} can't be told apart: {_short(pair.difference, '+')} nm{span}, {p}"
+        return f"{pair.a} and {pair.b} don't differ significantly: {_short(pair.difference, '+')} nm{span}, {p}"
     better, worse = (pair.a, pair.b) if pair.difference < 0 else (pair.b, pair.a)
     low, high = sorted(map(abs, pair.ci_all or (pair.difference, pair.difference)))
     by = f"{abs(pair.difference):.1f} nm ({low:.1f} to {high:.1f})"
@@ -132,7 +132,7 @@ def pair_sentence(pair: Pair) -> str:
 
 
 def lead_sentence(lead: Lead) -> str:
-    """Whether it depends on lam which program has the lowest Flat Metric, in plain words; how sure that is, pairs tell.
+    """Whether the program with the lowest Flat Metric depends on lam; the pairs say how sure that is.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def _percent(share: float) -> str:
 
 
 def doubts(comparison: Comparison) -> list[str]:
-    """Which files must be fixed before a comparison means anything, a sentence each.
+    """Which files must be fixed before their numbers mean anything, a sentence each.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def doubts(comparison: Comparison) -> list[str]:
     for name, score in zip(comparison.names, comparison.scores, strict=True):
         faults = "; ".join(finding.what() for finding in score.findings if finding.is_fault)
         if faults:
-            about = "so what is said of it here is not about the program"
+            about = "so these numbers don't reflect the program"
             found.append(f"Fix {name} first: its file is probably wrong ({faults}), {about}.")
     return found
 

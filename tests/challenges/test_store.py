@@ -18,17 +18,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flatmetric.challenge import leaderboard, store
 
 import flatmetric as fm
-from flatmetric.api.leaderboard import board_options
+from flatmetric.challenges import leaderboard, store
 from flatmetric.challenges.leaderboard import write_leaderboard
 from flatmetric.challenges.store import FILE, ScoreStore
-from flatmetric.challenges.submissions import Found, Submission, find_submissions
+from flatmetric.challenges.submissions import Submission, Submissions, find_submissions
 from flatmetric.formats.read import read_file
 from flatmetric.formats.write import write
 from flatmetric.options.reading import ReadOptions
 from flatmetric.options.rules import Wobble
+from flatmetric.options.scoring import RankOptions
 from tests.scenes import run, scene
 
 
@@ -124,11 +124,11 @@ def test_a_damaged_store_is_made_anew(folder: Path, damage: Callable[[bytes], by
 def test_scores_of_earlier_versions_are_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = flat_metric(folder)
     found = find_submissions(folder)
-    settings = board_options({}).settings
+    settings = RankOptions().settings()
     with ScoreStore(folder / "board", settings) as store:
-        (key,) = store.keys(found.submissions, [ReadOptions()])
+        (key,) = store.keys(found.results, [ReadOptions()])
         assert key is not None
-        entry = store.load(key, found.submissions[0])
+        entry = store.load(key, found.results[0])
     assert entry is not None
     old = folder / "board" / "store"
     old.mkdir()
@@ -245,8 +245,8 @@ def test_one_bad_truth_is_the_reason_of_all_its_results(folder: Path) -> None:
     (folder / "one" / "truth.csv").write_text("nothing,of,use\n")
     scored = fm.leaderboard(folder, out=folder / "board")
     assert not scored.entries and "no column is known as x" in scored.failures["one", "mine"]
-    nowhere = Found((Submission("two", "mine", folder / "none.csv", folder / "none.csv"),), {})
-    assert "no such file" in write_leaderboard(nowhere, folder / "b", board_options({})).failures["two", "mine"]
+    nowhere = Submissions((Submission("two", "mine", folder / "none.csv", folder / "none.csv"),), {})
+    assert "no such file" in write_leaderboard(nowhere, folder / "b", RankOptions()).failures["two", "mine"]
 
 
 def test_results_are_read_as_asked(folder: Path) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flatmetric.challenge import tuning
 
 import flatmetric as fm
+from flatmetric.challenges import tuning
 from flatmetric.challenges.training import TRAINING, train, training_set
 from flatmetric.challenges.tuning import Tuned, tune_folder
 from flatmetric.errors import InputError

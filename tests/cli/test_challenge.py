@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from flatmetric.challenge import runner as runner_module
 
 import flatmetric as fm
+from flatmetric.challenges import runner as runner_module
 from flatmetric.challenges.runner import Program
 from flatmetric.formats.write import write
 from flatmetric.simulation.datasets import PAPER, named

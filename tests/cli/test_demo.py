@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
-from flatmetric.cli.demo import FILES
+from flatmetric.api.demo import FILES
 from tests.scenes import run
 
 

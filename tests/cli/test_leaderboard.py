@@ -23,8 +23,9 @@ from flatmetric.challenges.store import FILE
 from flatmetric.formats.write import write
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.statistics.comparison import Pair
+from flatmetric.statistics.correlations import correlations
 from flatmetric.statistics.entries import entry_of
-from flatmetric.statistics.ranking import correlations, letters, rank
+from flatmetric.statistics.ranking import letters, rank
 from tests.scenes import REAL_DATA, draw, run, wait_until
 
 PROGRAMS = {"good": (0.95, 10.0), "fair": (0.8, 30.0), "poor": (0.5, 60.0)}
@@ -233,7 +234,7 @@ def test_letters_places_and_latex(folder: Path) -> None:
     assert text.count(r"\begin{tabular}") == 3 and r"1 & good$^{a}$ & " in text
     for places in board.ranking.datasets.values():
         assert [s.place for s in places] == [1, 2, 3]
-        told = {frozenset((p.a, p.b)): p.told for p in board.ranking.pairs["one"]}
+        told = {frozenset((p.a, p.b)): p.significant for p in board.ranking.pairs["one"]}
         assert all(told.values()) and [s.letters for s in places] == ["a", "b", "c"]
     rows = read_board(folder)["rows"]
     assert [row["dataset"] for row in rows[:3]] == ["overall"] * 3 and rows[0]["mean_rank"] == "1.0"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import os
+import re
 import shlex
 import shutil
 from importlib import import_module
@@ -13,41 +14,32 @@ from typing import Any
 
 import click
 import pytest
-from flatmetric.api.options import options_of
 
 import flatmetric as fm
-from flatmetric.api import options
-from flatmetric.api.simulate import Simulated
 from flatmetric.cli.app import COMMANDS, app
 from flatmetric.execution.cluster import dask_cluster
+from flatmetric.options.base import option
 from flatmetric.options.certainty import Certainty
-from flatmetric.plots.tuning import draw_trials
+from flatmetric.options.reading import ReadOptions
+from flatmetric.options.rules import Protocol
+from flatmetric.options.scoring import MetricOptions
 from flatmetric.quality.validation import Validation
-from flatmetric.scoring.score import ScoreOptions
 from flatmetric.statistics.entries import entry_of
 from flatmetric.statistics.ranking import rank
 from tests.scenes import run
 
+PACKAGE = Path(fm.__file__).parent
+LIBRARY = [path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py") if "cli" not in path.parts]
+
 
 def command(name: str) -> click.Command:
-    found = app.get_command(click.Context(app), name)
-    assert found is not None
-    return found.commands["run"] if isinstance(found, click.Group) else found
-
-
-def test_defaults_are_those_of_the_library() -> None:
-    library = {field.name: field.default for field in dataclasses.fields(ScoreOptions)}
-    for name, (_, declared) in options_of(options.Metrics).items():
-        assert declared.default == library[name], name
-    usual = {field.name: field.default for field in dataclasses.fields(Certainty)}
-    for name in ("resamples", "seed", "block"):
-        assert options_of(options.Blocks)[name][1].default == usual[name]
-    read = inspect.signature(fm.read).parameters
-    for name, (_, declared) in options_of(options.ReadFile).items():
-        assert declared.default == read[name].default, name
+    loaded = app.get_command(click.Context(app), name)
+    assert loaded is not None
+    return loaded.commands["run"] if isinstance(loaded, click.Group) else loaded
 
 
 FUNCTIONS = [
+    "challenge",
     "score",
     "compare",
     "check",
@@ -86,12 +78,11 @@ METHODS: dict[str, dict[str, Any]] = {
     "check": {
         "json": fm.Findings.to_dict,
         "report": fm.Findings.report,
-        "apply": fm.Findings.apply,
         "strict": fm.Findings.__len__,
     },
     "leaderboard": {"report": fm.Leaderboard.report, "scheduler": dask_cluster},
-    "simulate": {"compare": Simulated.compare},
-    "tune": {"figure": draw_trials},
+    "challenge": {"scheduler": dask_cluster},
+    "simulate": {"compare": fm.compare_traits},
     "validate": {"json": Validation.to_dict},
     "inspect": {"json": dataclasses.asdict},
     "convert": {"json": dataclasses.asdict},
@@ -117,16 +108,61 @@ def test_a_command_and_its_function_take_the_same_options_with_the_same_defaults
 
 @pytest.mark.parametrize("name", ["score", "compare", "leaderboard", "challenge"])
 def test_every_command_that_scores_takes_the_same_options(name: str) -> None:
-    taken = {parameter.name: parameter for parameter in command(name).params}
-    for option, (_, declared) in options_of(options.Scoring).items():
-        assert taken[option].help == declared.help
+    flags = {parameter.name: parameter for parameter in command(name).params}
+    for kind in (MetricOptions, Protocol):
+        for field in dataclasses.fields(kind):
+            if "option" in field.metadata and field.name != "images":
+                assert field.metadata["option"].help.rstrip(".") in (flags[field.name].help or "")
 
 
 @pytest.mark.parametrize("name", ["score", "compare", "leaderboard", "check", "inspect", "convert", "validate"])
 def test_every_command_that_reads_takes_the_same_options(name: str) -> None:
-    taken = {parameter.name for parameter in command(name).params}
-    group = options.ReadFile if name in ("inspect", "convert", "validate") else options.ReadBoth
-    assert set(options_of(group)) <= taken
+    flags = {parameter.name for parameter in command(name).params}
+    assert {field.name for field in dataclasses.fields(ReadOptions)} <= flags
+
+
+def groups(kind: type) -> list[type]:
+    return [field.metadata["group"].kind for field in dataclasses.fields(kind) if "group" in field.metadata]
+
+
+OPTION_CLASSES = {
+    kind: None
+    for name in fm.__all__
+    if hasattr(getattr(fm, name), "options") and inspect.isfunction(getattr(fm, name))
+    for own in [getattr(fm, name).options]
+    for kind in (own, *groups(own))
+}
+
+
+@pytest.mark.parametrize("kind", OPTION_CLASSES, ids=lambda kind: kind.__name__)
+def test_every_option_is_used_somewhere(kind: type) -> None:
+    """An option that no line of the library reads has no effect: an attribute of that name, or its name as a string."""
+    for field in dataclasses.fields(kind):
+        if "option" in field.metadata:
+            used = re.compile(rf"\.{field.name}\b(?! =)|[\"']{field.name}[\"']")
+            assert any(used.search(text) for text in LIBRARY), f"{kind.__name__}.{field.name} is nowhere used"
+
+
+def test_an_option_without_use_is_noticed() -> None:
+    @dataclasses.dataclass(frozen=True)
+    class Unused:
+        zebra_stripes: int = option(3, "Stripes of the zebra.")
+
+    with pytest.raises(AssertionError, match="zebra_stripes is nowhere used"):
+        test_every_option_is_used_somewhere(Unused)
+
+
+def test_no_default_of_an_option_stands_twice() -> None:
+    """A number that is the default of an option may not be the default of an argument of the same name elsewhere."""
+    defaults = {
+        field.name: field.default
+        for kind in OPTION_CLASSES
+        for field in dataclasses.fields(kind)
+        if "option" in field.metadata and isinstance(field.default, float)
+    }
+    for name, default in defaults.items():
+        again = [text for text in LIBRARY if re.search(rf"\b{name}: float( \| None)? = {default:g}(\.0)?\b", text)]
+        assert not again, f"{name} = {default} stands in a signature or a class of its own"
 
 
 def test_an_unknown_keyword_is_one_sentence() -> None:
@@ -145,8 +181,8 @@ def test_every_option_has_a_help_text(name: str) -> None:
 def test_no_help_refers_to_another_option_or_lacks_its_unit() -> None:
     for name in COMMANDS:
         for parameter in command(name).params:
-            said = getattr(parameter, "help", None) or ""
-            assert "Like --" not in said and "the same as" not in said and said.endswith("."), (name, said)
+            text = getattr(parameter, "help", None) or ""
+            assert "Like --" not in text and "the same as" not in text and text.endswith("."), (name, text)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -185,5 +221,5 @@ def test_a_leaderboard_of_another_level_says_so() -> None:
     entries = tuple(
         entry_of("d", name, fm.score(truth, dict(truth, x=[d] * 30))) for name, d in (("a", 5.0), ("b", 9.0))
     )
-    board = fm.Leaderboard(rank(entries, Certainty(level=80.0)), entries, {}, {"lam": 125.0})
+    board = fm.Leaderboard(rank(entries, Certainty(ci=80.0)), entries, {}, {"lam": 125.0})
     assert "possible ranks (80 %)" in board.to_markdown()

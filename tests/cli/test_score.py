@@ -16,6 +16,7 @@ import pytest
 
 import flatmetric as fm
 from flatmetric.api import inputs
+from flatmetric.options.scoring import ScoreOptions
 from tests.scenes import SCHEMA, run, scene
 
 CASES = Path(__file__).parents[1] / "data" / "challenge-cases"
@@ -185,7 +186,7 @@ def test_a_stop_while_the_files_are_read_stops_the_truth_too(monkeypatch: pytest
 
     monkeypatch.setattr(inputs, "read_file", endless)
     with pytest.raises(KeyboardInterrupt):
-        inputs.both_tables(Path("t.csv"), Path("r.csv"), {}, meanwhile=interrupted)
+        inputs.both_tables(Path("t.csv"), Path("r.csv"), ScoreOptions(), meanwhile=interrupted)
     assert not finished
 
 

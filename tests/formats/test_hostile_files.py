@@ -22,6 +22,8 @@ from flatmetric.stacks import open_stack
 from tests.formats import samples
 from tests.formats.test_bad_files import Writer, picasso_with_yaml
 
+UNFORESEEN = read.unforeseen  # before tests let faults through
+
 
 def text(content: str) -> Writer:
     return lambda path: _ignore(path.write_text(content))
@@ -177,7 +179,7 @@ def test_a_format_that_the_file_does_not_have_is_one_sentence(format: str, tmp_p
         fm.read(tmp_path / "a.csv", format=format)
 
 
-def test_what_a_format_does_not_see_coming_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_format_does_not_foresee_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.csv").write_text("frame,x [nm],y [nm]\n1,2,3\n")
 
     def trip(*_: Any) -> None:
@@ -186,7 +188,7 @@ def test_what_a_format_does_not_see_coming_is_one_sentence(tmp_path: Path, monke
     monkeypatch.setattr(read, "to_localizations", trip)
     with pytest.raises(ZeroDivisionError):
         fm.read(tmp_path / "a.csv")
-    monkeypatch.setattr(read, "RAISE_ALL", False)
+    monkeypatch.setattr(read, "unforeseen", UNFORESEEN)
     with pytest.raises(fm.InputError, match=r"a\.csv: can't be read as .* \(ZeroDivisionError\); get the file again"):
         fm.read(tmp_path / "a.csv")
 

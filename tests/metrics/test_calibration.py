@@ -14,7 +14,7 @@ import flatmetric as fm
 from flatmetric.reports.parts import NamedScore
 from flatmetric.reports.score_page import score_page
 from flatmetric.statistics.entries import entry_of
-from flatmetric.statistics.intervals import confidence
+from flatmetric.statistics.intervals import intervals_of
 from tests.scenes import run
 
 # What looks wrong with made-up tables is not what is tested here.
@@ -39,7 +39,7 @@ def test_the_ratio_is_how_much_too_bold_the_claim_is(times: float) -> None:
     assert (score.calibration.x, score.calibration.y) == pytest.approx(tuple((errors / claim).std(axis=1)))
     assert score.calibration.xy == pytest.approx((errors / claim).std())
     assert score.calibration.xy == pytest.approx(times, rel=0.15)
-    interval = confidence(score).intervals["calibration.xy"]
+    interval = intervals_of(score).intervals["calibration.xy"]
     assert interval is not None and interval[0] < (score.calibration.xy or 0.0) < interval[1]
 
 

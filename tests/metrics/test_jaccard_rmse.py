@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import flatmetric as fm
-from flatmetric.metrics.base import Reasons, Settings, Sums, evaluate
+from flatmetric.metrics.base import FormulaSettings, Reasons, Sums, evaluate
 from flatmetric.metrics.jaccard_rmse import ChallengeScore
 from flatmetric.metrics.match_sums import MatchedRows, sum_matches
 from flatmetric.options.scoring import plain
@@ -76,7 +76,7 @@ def challenge(
     """The challenge's metrics from counts, and errors or sums of errors."""
     columns = {} if errors is None else sum_matches(MatchedRows(np.asarray(errors, dtype=float).reshape(-1, 3)))
     columns |= {"tp": tp, "n_truth": tp + fn, "n_pred": tp + fp} | sums
-    return evaluate(ChallengeScore, Sums.from_columns(columns, Settings(dim=dim)))
+    return evaluate(ChallengeScore, Sums.from_columns(columns, FormulaSettings(dim=dim)))
 
 
 def efficiencies(jaccard: float, lateral: float, axial: float = 0.0) -> tuple[float | None, float | None]:

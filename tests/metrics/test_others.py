@@ -12,9 +12,10 @@ import pytest
 import flatmetric as fm
 from flatmetric._core import follow_lam, match, nearest
 from flatmetric.matching.matcher import assign_frames
-from flatmetric.metrics.base import Settings, Sums, evaluate
+from flatmetric.metrics.base import FormulaSettings, Sums, evaluate
 from flatmetric.metrics.gospa import Gospa, Ospa, frame_pairs, frame_values
 from flatmetric.metrics.images import SIGMA, VOXEL, frc, image_score, render, snr
+from flatmetric.options.scoring import MetricOptions
 
 # What looks wrong with made-up tables is not what is tested here.
 pytestmark = pytest.mark.filterwarnings("ignore::flatmetric.FindingWarning")
@@ -137,7 +138,7 @@ def test_gospa_and_ospa_by_brute_force(p: float) -> None:
         own = frame_values(frames, p=p, c=c)
         columns = {"n_truth": n, "n_pred": m, "pairs": len(pairs), "moved": frames.moved[0], "frames": 1}
         columns |= {"own_gospa": own[0][0], "own_ospa": own[1][0]}
-        sums = Sums.from_columns(columns, Settings(dim=2, gospa_p=p, gospa_c=c))
+        sums = Sums.from_columns(columns, FormulaSettings(dim=2, options=MetricOptions(gospa_p=p, gospa_c=c)))
         (gospa, _), (ospa, _) = evaluate(Gospa, sums), evaluate(Ospa, sums)
         gospa_p, ospa_p = brute_force(truth, pred, p, c)
         assert gospa.value**p == pytest.approx(gospa_p)

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from flatmetric.paper.agreement import Advantage, advantages, agreements, draw, example_entry, verdict
+from flatmetric.statistics.correlations import method_of
 from flatmetric.statistics.entries import Entry
-from flatmetric.statistics.ranking import family
 
 
 def entries(dataset: str, follows: bool, count: int = 34, seed: int = 0) -> list[Entry]:
@@ -107,7 +107,7 @@ def test_there_is_a_panel_for_each_data_set() -> None:
 
 
 def test_families_are_names_without_their_number() -> None:
-    assert [family(name) for name in ("log-3", "picasso-mle-10", "-1", "DECODE", "a-b")] == [
+    assert [method_of(name) for name in ("log-3", "picasso-mle-10", "-1", "DECODE", "a-b")] == [
         "log",
         "picasso-mle",
         "-1",

@@ -11,7 +11,7 @@ import flatmetric as fm
 from flatmetric.errors import InputError
 from flatmetric.paper.surfaces import (
     PER_RMSE,
-    Settings,
+    SurfaceExperiment,
     Surfaces,
     dense_lp_seconds,
     deviation,
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::flatmetric.FindingWarning")
 @pytest.fixture(scope="module")
 def paper() -> Surfaces:
     """The experiment of the paper, whole."""
-    return surfaces(Settings())
+    return surfaces(SurfaceExperiment())
 
 
 def test_without_error_the_flat_metric_is_lam_times_the_missing_share(paper: Surfaces) -> None:
@@ -63,7 +63,7 @@ def test_at_large_radius_better_partners_lower_the_surface(paper: Surfaces) -> N
 
 
 def test_a_lam_below_half_the_radius_caps_what_a_point_costs() -> None:
-    found = deviation(surfaces(Settings(points=4, lam=40, steps=11, trials=400)))
+    found = deviation(surfaces(SurfaceExperiment(points=4, lam=40, steps=11, trials=400)))
     assert found.cap[-1] < -70
     assert (found.cap[found.radius_nm <= 80] == 0).all()
     assert (np.abs(found.chance) <= 4 * 80 / math.sqrt(4 * 400)).all()
@@ -76,7 +76,7 @@ def test_efficiency_is_undefined_where_nothing_is_found(paper: Surfaces) -> None
 
 
 def test_each_node_is_the_mean_of_single_scores() -> None:
-    settings = Settings(points=30, steps=3, trials=3, seed=5)
+    settings = SurfaceExperiment(points=30, steps=3, trials=3, seed=5)
     result = surfaces(settings)
     trials = draw_trials(settings, row=2)
     values, efficiencies = [], []
@@ -92,20 +92,20 @@ def test_each_node_is_the_mean_of_single_scores() -> None:
 
 
 def test_the_same_seed_gives_the_same_numbers() -> None:
-    first, again, other = (surfaces(Settings(points=20, steps=3, trials=5, seed=seed)) for seed in (1, 1, 2))
+    first, again, other = (surfaces(SurfaceExperiment(points=20, steps=3, trials=5, seed=seed)) for seed in (1, 1, 2))
     for name, column in first.columns().items():
         np.testing.assert_array_equal(column, again.columns()[name])
     assert (first.flat_metric[1:] != other.flat_metric[1:]).any()
 
 
 def test_the_dense_program_is_timed_on_a_sample_unless_it_is_too_large() -> None:
-    seconds = dense_lp_seconds(Settings(points=10, steps=2, trials=2))
+    seconds = dense_lp_seconds(SurfaceExperiment(points=10, steps=2, trials=2))
     assert seconds is not None and seconds > 0
-    assert dense_lp_seconds(Settings(points=1000, steps=2, trials=2)) is None
+    assert dense_lp_seconds(SurfaceExperiment(points=1000, steps=2, trials=2)) is None
 
 
 def test_errors_fill_the_disk_uniformly() -> None:
-    trials = draw_trials(Settings(points=1000, steps=2, trials=20), row=1)
+    trials = draw_trials(SurfaceExperiment(points=1000, steps=2, trials=20), row=1)
     share = (np.arange(len(trials.distance)) + 0.5) / len(trials.distance)
     area = np.sort((trials.distance / 250) ** 2)
     assert np.abs(area - share).max() < 1.63 / math.sqrt(len(area))  # Kolmogorov-Smirnov at 1 %
@@ -133,8 +133,8 @@ def test_the_drawings_carry_the_surface_and_its_lines(paper: Surfaces) -> None:
 )
 def test_wrong_settings_are_refused(wrong: dict[str, float], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
-        Settings(**wrong)  # type: ignore[arg-type]
+        SurfaceExperiment(**wrong)  # type: ignore[arg-type]
 
 
 def test_one_trial_has_no_spread() -> None:
-    assert np.isnan(surfaces(Settings(points=5, steps=2, trials=1)).flat_metric_sd).all()
+    assert np.isnan(surfaces(SurfaceExperiment(points=5, steps=2, trials=1)).flat_metric_sd).all()

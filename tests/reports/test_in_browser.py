@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flatmetric.metrics.definitions import DEFINITIONS
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
@@ -22,7 +21,7 @@ from flatmetric.metrics.table import METRICS
 from flatmetric.plots import style
 from flatmetric.reports.parts import NamedScore
 from flatmetric.reports.score_page import score_page
-from flatmetric.statistics.intervals import confidence
+from flatmetric.statistics.intervals import intervals_of
 from tests.reports.browser import Browser, start
 from tests.scenes import draw, million, run
 
@@ -555,7 +554,7 @@ def test_any_metric_against_any_other(browser: Browser, board: Path) -> None:
 
 def test_a_challenge_tells_what_was_seen_run_and_concluded(browser: Browser, challenge: Path) -> None:
     browser.open(challenge)
-    assert "Too few methods to say" in browser.text(".told:last-of-type") or "claim" in browser.text("main")
+    assert "Too few methods to say" in browser.text(".significant:last-of-type") or "claim" in browser.text("main")
     assert browser.script("return document.querySelectorAll('#agreement img').length") == 2
     assert browser.script("return [...document.querySelectorAll('#agreement img')].every(i => i.naturalWidth > 200)")
     assert "ER1.N3.LD, frame" in browser.text("#samples") and "MT4.N2.HD, frame" in browser.text("#samples")
@@ -591,7 +590,7 @@ def test_every_metric_is_defined_in_the_drawer(browser: Browser, name: str, requ
     assert visible(browser, "#drawer")
     text = browser.text("#drawer")
     for key, metric in METRICS.items():
-        assert metric.heading in text and DEFINITIONS[key].meaning in text and DEFINITIONS[key].formula in text
+        assert metric.heading in text and metric.meaning in text and metric.equation in text
     assert "How to read this page" in text
     ActionChains(browser.driver).send_keys(Keys.ESCAPE).perform()
     assert not visible(browser, "#drawer")
@@ -782,7 +781,7 @@ def evil_score(folder: Path) -> Path:
 def test_a_million_molecules(browser: Browser, tmp_path: Path) -> None:
     page = tmp_path / "million.html"
     score = fm.score(*million())
-    page.write_text(score_page(NamedScore("million", score, confidence(score)), "flatmetric score"), encoding="utf-8")
+    page.write_text(score_page(NamedScore("million", score, intervals_of(score)), "flatmetric score"), encoding="utf-8")
     assert page.stat().st_size < LARGEST
     browser.open(page)
     assert browser.complaints() == []

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from flatmetric.scoring.linking import link_rows
 
 import flatmetric as fm
 from flatmetric.localizations import Localizations
+from flatmetric.metrics.linked import link_rows
 from flatmetric.options.scoring import Link
 
 # What looks wrong with made-up tables is not what is tested here.

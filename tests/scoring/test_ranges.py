@@ -20,9 +20,9 @@ import flatmetric as fm
 from flatmetric.execution.workers import Workers
 from flatmetric.localizations import Localizations
 from flatmetric.options.rules import Protocol, Wobble
-from flatmetric.options.scoring import Imaging
+from flatmetric.options.scoring import Imaging, MetricOptions
 from flatmetric.scoring.ranges import score_ranges
-from flatmetric.scoring.score import ScoreOptions, score
+from flatmetric.scoring.score import Score, score_tables
 from tests.scenes import run
 
 
@@ -83,12 +83,22 @@ OPTIONS: list[dict[str, Any]] = [
 ]
 
 
+def split(options: dict[str, Any]) -> tuple[MetricOptions, Protocol]:
+    """Options of the metrics, and the rules."""
+    others = {name: value for name, value in options.items() if name != "protocol"}
+    return MetricOptions(**others), options.get("protocol", Protocol())
+
+
+def score(truth: Localizations, pred: Localizations, **options: Any) -> Score:
+    return score_tables(truth, pred, *split(options))
+
+
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda options: ",".join(options))
 @pytest.mark.parametrize("ids", ["molecules", "rows", None])
 def test_ranges_give_the_answer_of_the_whole(options: dict[str, Any], ids: str | None, tmp_path: Path) -> None:
     truth, pred = world(len(options), ids=ids, ordered=ids is None)
     whole = score(truth, pred, **options)
-    ranged, warnings = score_ranges(truth, pred, ScoreOptions(**options), tmp_path, rows=500, workers=Workers(1))
+    ranged, warnings = score_ranges(truth, pred, *split(options), tmp_path, rows=500, workers=Workers(1))
     assert_same(whole.to_dict(), ranged.to_dict())
     assert warnings == whole.matched.warnings
     assert ranged.assumptions() == whole.assumptions()
@@ -99,23 +109,22 @@ def test_the_size_of_a_range_does_not_matter(rows: int, tmp_path: Path) -> None:
     truth, pred = world(5, dim=2)
     some = truth.frame <= 25
     truth, pred = truth.select(some), pred.select(pred.frame <= 30)
-    ranged, _ = score_ranges(truth, pred, ScoreOptions(), tmp_path, rows=rows, workers=Workers(1))
+    ranged, _ = score_ranges(truth, pred, *split({}), tmp_path, rows=rows, workers=Workers(1))
     assert_same(score(truth, pred).to_dict(), ranged.to_dict())
 
 
 def test_no_detection_and_photons_that_add_up_to_nothing(tmp_path: Path) -> None:
     truth, pred = world(6)
     nothing = pred.select(np.zeros(len(pred), dtype=bool))
-    ranged, warnings = score_ranges(truth, nothing, ScoreOptions(), tmp_path, rows=400, workers=Workers(1))
+    ranged, warnings = score_ranges(truth, nothing, *split({}), tmp_path, rows=400, workers=Workers(1))
     assert_same(score(truth, nothing).to_dict(), ranged.to_dict())
     assert warnings == ("there is no detection at all",)
     dark = dataclasses.replace(truth, photons=np.zeros(len(truth)))
     with pytest.raises(fm.InputError, match="the true photons add up to 0"):
-        score_ranges(dark, pred, ScoreOptions(weights="photons"), tmp_path, rows=400, workers=Workers(1))
+        score_ranges(dark, pred, *split({"weights": "photons"}), tmp_path, rows=400, workers=Workers(1))
     assert truth.photons is not None
     half = dataclasses.replace(truth, photons=np.where(truth.frame < 60, 0.0, truth.photons))
-    weighed = ScoreOptions(weights="photons")
-    ranged, _ = score_ranges(half, pred, weighed, tmp_path, rows=400, workers=Workers(1))
+    ranged, _ = score_ranges(half, pred, *split({"weights": "photons"}), tmp_path, rows=400, workers=Workers(1))
     assert_same(score(half, pred, weights="photons").to_dict(), ranged.to_dict())
 
 

@@ -11,8 +11,8 @@ import flatmetric as fm
 from flatmetric.options.certainty import Certainty
 from flatmetric.statistics.comparison import Comparison, compare_entries, compare_scores, lead_over
 from flatmetric.statistics.entries import entry_of
-from flatmetric.statistics.sampling import variation_of_blocks
 from flatmetric.statistics.simultaneous import compare_all
+from flatmetric.statistics.variation import variation_of_blocks
 from tests.scenes import draw, scene
 from tests.statistics.worlds import blinking, entries_of
 
@@ -34,9 +34,9 @@ def test_better_programs_rank_first_and_equals_can_not_be_told_apart() -> None:
     assert set(found.names[:2]) == {"good", "as good"} and found.names[2] == "worse"
     by_pair = {(p.a, p.b): p for p in found.pairs}
     equal, clear = by_pair[found.names[0], found.names[1]], by_pair[found.names[0], "worse"]
-    assert not equal.told and equal.p_adjusted > 0.05 and equal.ci_all is not None
+    assert not equal.significant and equal.p_adjusted > 0.05 and equal.ci_all is not None
     assert equal.ci_all[0] < 0 < equal.ci_all[1]
-    assert clear.told and clear.p_adjusted < 0.01 and clear.ci_all is not None and clear.ci_all[1] < 0
+    assert clear.significant and clear.p_adjusted < 0.01 and clear.ci_all is not None and clear.ci_all[1] < 0
     assert clear.difference == pytest.approx(
         found.scores[0].flat_metric.value - found.scores[2].flat_metric.value  # type: ignore[operator]
     )
@@ -53,7 +53,7 @@ def test_a_clear_difference_is_told_among_many_programs() -> None:
     costs = values + rng.normal(0, 0.5 * np.sqrt(3000 / 2), (3000, 34))
     pairs = compare_entries(entries_of(costs))["d"]
     assert len(pairs) == 561
-    assert all(pair.told == (pair.b == "p33") for pair in pairs)
+    assert all(pair.significant == (pair.b == "p33") for pair in pairs)
     clear = next(pair for pair in pairs if pair.b == "p33")
     assert clear.p_smallest and clear.p_adjusted == pytest.approx(1 / 10_001) and clear.ci_all is not None
     assert clear.ci_all[1] - clear.ci_all[0] == pytest.approx(2 * 3.5 * 0.5, rel=0.25)
@@ -82,7 +82,7 @@ def test_equal_programs_are_rarely_told_apart(memory: float, equal: int) -> None
             costs[at] += memory * costs[at - 1]
         costs += 50 + np.maximum(np.arange(8) - equal + 1, 0)
         pairs = compare_entries(entries_of(costs), Certainty(resamples=500))["d"]
-        wrong += any(pair.told for pair in pairs if int(pair.a[1:]) < equal and int(pair.b[1:]) < equal)
+        wrong += any(pair.significant for pair in pairs if int(pair.a[1:]) < equal and int(pair.b[1:]) < equal)
     assert wrong / trials <= 0.05 + 3 * (0.05 * 0.95 / trials) ** 0.5
 
 
@@ -93,8 +93,8 @@ def test_equal_programs_on_few_blinking_molecules_are_rarely_told_apart() -> Non
         entries = [entry_of("d", str(k), fm.score(truth, one)) for k, one in enumerate(results)]
         assert all(entry.of_molecules is not None for entry in entries)
         pairs = compare_entries(entries, Certainty(resamples=500))["d"]
-        wrong += any(pair.told for pair in pairs)
-        assert all(pair.ci_all[0] <= pair.ci[0] for pair in pairs if pair.ci and pair.ci_all and not pair.told)
+        wrong += any(pair.significant for pair in pairs)
+        assert all(pair.ci_all[0] <= pair.ci[0] for pair in pairs if pair.ci and pair.ci_all and not pair.significant)
     assert wrong / trials <= 0.05 + 3 * (0.05 * 0.95 / trials) ** 0.5
 
 
@@ -108,7 +108,7 @@ def test_frames_of_one_program_alone_are_compared_too() -> None:
 def test_one_frame_tells_nothing_apart() -> None:
     truth = {"frame": [1], "x": [0.0], "y": [0.0]}
     pair = compare_scores({"a": fm.score(truth, truth), "b": fm.score(truth, dict(truth, x=[90.0]))}).pairs[0]
-    assert not pair.told and pair.ci is None and pair.ci_all is None and pair.p == 1
+    assert not pair.significant and pair.ci is None and pair.ci_all is None and pair.p == 1
 
 
 def test_who_leads_for_which_lam() -> None:
@@ -151,9 +151,9 @@ def test_copies_of_a_program_change_no_verdict() -> None:
         copies = [dataclasses.replace(entry, program=f"{entry.program}{k}") for entry in once for k in range(3)]
         alone = compare_entries(once)["d"][0]
         pairs = {(pair.a, pair.b): pair for pair in compare_entries(copies)["d"]}
-        assert alone.told and pairs["good0", "poor0"].told
+        assert alone.significant and pairs["good0", "poor0"].significant
         same = pairs["good0", "good1"]
-        assert not same.told and same.p_adjusted == 1 and same.ci_all == (0.0, 0.0)
+        assert not same.significant and same.p_adjusted == 1 and same.ci_all == (0.0, 0.0)
 
 
 @pytest.mark.parametrize(("blocks", "level"), [(3, 95.0), (5, 95.0), (8, 90.0), (30, 99.0)])

@@ -12,7 +12,7 @@ import flatmetric as fm
 from flatmetric.metrics.base import SUMMED, Sums, evaluate_many
 from flatmetric.metrics.table import METRICS
 from flatmetric.options.certainty import Certainty
-from flatmetric.statistics.intervals import confidence, metric_slopes
+from flatmetric.statistics.intervals import intervals_of, metric_slopes
 from flatmetric.statistics.sampling import FRAME_ONLY, autocorrelation_time, cell_table, sampling_of
 from tests.scenes import RULES, draw, numbers, scene
 from tests.statistics.worlds import blinking
@@ -61,11 +61,11 @@ def test_blocks_are_as_long_as_molecules_live() -> None:
     assert sampling_of(fm.score(truth, truth)).block == 10
     long = fm.score(*blinking(1, 8000, per_frame=2))
     short = fm.score(*blinking(1, 200, per_frame=2))
-    assert confidence(long).unit == "blocks" and confidence(short).unit == "molecules"
-    assert confidence(long).block >= 120 and confidence(long).blocks == 8000 // confidence(long).block
-    remark = confidence(short).remark
+    assert intervals_of(long).unit == "blocks" and intervals_of(short).unit == "molecules"
+    assert intervals_of(long).block >= 120 and intervals_of(long).blocks == 8000 // intervals_of(long).block
+    remark = intervals_of(short).remark
     assert remark is not None and "molecules are taken as independent" in remark
-    assert confidence(long, Certainty(block=10)).remark is None
+    assert intervals_of(long, Certainty(block=10)).remark is None
 
 
 def test_without_molecules_blocks_follow_the_autocorrelation() -> None:
@@ -94,7 +94,7 @@ def test_intervals_of_independent_frames_cover(frames: int) -> None:
     long = numbers(fm.score(*draw(rng, 50_000)))
     hits = dict.fromkeys(paths, 0)
     for _ in range(150):
-        intervals = confidence(fm.score(*draw(rng, frames))).intervals
+        intervals = intervals_of(fm.score(*draw(rng, frames))).intervals
         for path in paths:
             low, high = intervals[path] or (np.nan, np.nan)
             hits[path] += bool(low <= long[path] <= high)  # type: ignore[operator]
@@ -104,16 +104,16 @@ def test_intervals_of_independent_frames_cover(frames: int) -> None:
 
 def test_what_the_data_can_not_tell_is_not_claimed() -> None:
     truth = {"frame": [1, 1], "x": [0.0, 900.0], "y": [0.0, 0.0], "id": [1, 2]}
-    intervals = confidence(fm.score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}))
+    intervals = intervals_of(fm.score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}))
     assert intervals.blocks == 1 and intervals.intervals["gospa.value"] is None
     assert intervals.remark is not None and "1 independent block," in intervals.remark
-    alone = confidence(fm.score({k: v for k, v in truth.items() if k != "id"}, truth))
+    alone = intervals_of(fm.score({k: v for k, v in truth.items() if k != "id"}, truth))
     assert set(alone.intervals.values()) == {None}
 
 
 def test_intervals_stay_within_what_is_possible() -> None:
     truth, pred = blinking(3, 60, per_frame=2)
-    intervals = confidence(fm.score(truth, pred)).intervals
+    intervals = intervals_of(fm.score(truth, pred)).intervals
     assert intervals["challenge.recall"] is not None and intervals["challenge.recall"][1] <= 1
     for key, span in intervals.items():
         low, high = METRICS[key].limits
@@ -124,10 +124,10 @@ def test_bad_arguments() -> None:
     score = fm.score(*scene())
     nobody = fm.score(*scene(), protocol=fm.Protocol(photon_threshold=1e9))
     calls: list[tuple[Callable[[], object], str]] = [
-        (lambda: confidence(score, Certainty(level=100)), "confidence level is 100"),
-        (lambda: confidence(score, Certainty(resamples=5)), "resamples is 5"),
-        (lambda: confidence(score, Certainty(block=0)), "block is 0"),
-        (lambda: confidence(nobody), "so there are no intervals"),
+        (lambda: intervals_of(score, Certainty(ci=100)), "confidence level is 100"),
+        (lambda: intervals_of(score, Certainty(resamples=5)), "resamples is 5"),
+        (lambda: intervals_of(score, Certainty(block=0)), "block is 0"),
+        (lambda: intervals_of(nobody), "so there are no intervals"),
     ]
     for call, sentence in calls:
         with pytest.raises(fm.InputError, match=sentence):
@@ -148,7 +148,7 @@ def test_a_stray_detection_makes_no_blocks() -> None:
         if not ids:
             del truth["id"]
         stray = {name: np.append(column, 20_000 if name == "frame" else 50.0) for name, column in pred.items()}
-        plain, more = (confidence(fm.score(truth, one)) for one in (pred, stray))
+        plain, more = (intervals_of(fm.score(truth, one)) for one in (pred, stray))
         assert (plain.blocks, plain.unit) == (more.blocks, more.unit)
         (a, b), (c, d) = (one.intervals["flat_metric.value"] or (0.0, 0.0) for one in (plain, more))
         assert d - c > 0.8 * (b - a)
@@ -159,7 +159,7 @@ def test_ids_that_number_the_rows_are_no_molecules() -> None:
     rng = np.random.default_rng(0)
     rows = truth | {"id": np.arange(len(truth["x"])), "x": truth["x"] + rng.normal(0, 1e-3, len(truth["x"]))}
     without = {name: column for name, column in rows.items() if name != "id"}
-    assert confidence(fm.score(rows, pred)).block == confidence(fm.score(without, pred)).block > 5
+    assert intervals_of(fm.score(rows, pred)).block == intervals_of(fm.score(without, pred)).block > 5
 
 
 @pytest.mark.parametrize("far", [10**6, 10**9, 10**15])
@@ -170,7 +170,7 @@ def test_gaps_between_frames_cost_no_memory(far: int, ids: bool) -> None:
         truth["id"] = [1, 1, 2, 2, 1]
     pred = dict(truth, x=[3.0, 1.0, 2.0, 5.0, 4.0])
     pred.pop("id", None)
-    found = confidence(fm.score(truth, pred))
+    found = intervals_of(fm.score(truth, pred))
     assert found.blocks <= 5
 
 

@@ -7,8 +7,9 @@ import pytest
 
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.options.certainty import Certainty
+from flatmetric.statistics.correlations import interval_over_methods
 from flatmetric.statistics.entries import Entry
-from flatmetric.statistics.ranking import interval_over_methods, kind_of, new_structures, rank
+from flatmetric.statistics.ranking import kind_of, new_structures, rank
 from tests.statistics.worlds import entries_of
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from flatmetric.statistics.sampling import BlockVariation, Cells, Differences, MoleculeVariation
+from flatmetric.statistics.variation import BlockVariation, Cells, Differences, MoleculeVariation
 
 
 def cells(rng: np.random.Generator, molecules: int = 400, stretches: int = 100) -> Cells:
@@ -17,7 +17,7 @@ def cells(rng: np.random.Generator, molecules: int = 400, stretches: int = 100) 
 
 def error(world: Cells, contributions: np.ndarray) -> float:
     found = MoleculeVariation(world, contributions[:, None], np.zeros((world.stretches, 1)))
-    return float(found.each()[0][0])
+    return float(found.of_estimates()[0][0])
 
 
 def test_molecules_alone_vary_by_the_sum_of_their_squares() -> None:
@@ -62,5 +62,5 @@ def test_a_difference_varies_as_its_own_contributions_do() -> None:
     rng = np.random.default_rng(4)
     blocks = rng.normal(size=(40, 3))
     of_two = BlockVariation(blocks).differences(np.array([0]), np.array([2]))
-    alone = BlockVariation(blocks[:, :1] - blocks[:, 2:]).each()
+    alone = BlockVariation(blocks[:, :1] - blocks[:, 2:]).of_estimates()
     assert [one[0] for one in of_two] == pytest.approx([one[0] for one in alone])

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from flatmetric._arrays import FloatArray, IntArray
 from flatmetric._files import make_folder, read_json, state_of
 from flatmetric.challenges.submissions import Submission
 from flatmetric.errors import InputError
@@ -25,7 +26,7 @@ from flatmetric.formats.source import Source
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.options.reading import ReadOptions
 from flatmetric.statistics.entries import CellCosts, Entry
-from flatmetric.statistics.sampling import Cells
+from flatmetric.statistics.variation import Cells
 from flatmetric.version import __version__
 
 FILE = "scores.sqlite"
@@ -208,14 +209,15 @@ def _plain(value: Any, arrays: dict[str, tuple[str, bytes]]) -> Any:
 
 
 def _entry(kept: dict[str, Any], submission: Submission) -> Entry:
+    """An entry from what was kept of it; raises where something is missing or of the wrong kind."""
     return Entry(
         submission.dataset,
         submission.program,
         {name: kept["metrics"][name] for name in LEADERBOARD},
         int(kept["block"]),
-        np.asarray(kept["frames"], dtype=np.int64),
-        np.asarray(kept["costs"], dtype=np.float64),
-        np.asarray(kept["truths"], dtype=np.float64),
+        _whole(kept["frames"]),
+        _numbers(kept["costs"]),
+        _numbers(kept["truths"]),
         _cell_costs(kept["of_molecules"]),
         tuple(map(str, kept["findings"])),
         tuple((int(frame), float(x), float(y)) for frame, x, y in kept["sample"]),
@@ -228,13 +230,14 @@ def _entry(kept: dict[str, Any], submission: Submission) -> Entry:
 def _cell_costs(kept: dict[str, Any] | None) -> CellCosts | None:
     if kept is None:
         return None
-    cells, whole, number = kept["cells"], np.int64, np.float64
-    return CellCosts(
-        Cells(
-            np.asarray(cells["molecule"], dtype=whole),
-            np.asarray(cells["stretch"], dtype=whole),
-            np.asarray(cells["truths"], dtype=number),
-            int(cells["stretches"]),
-        ),
-        *(np.asarray(kept[name], dtype=number) for name in ("costs", "truths", "alone")),
-    )
+    cells = kept["cells"]
+    own = Cells(_whole(cells["molecule"]), _whole(cells["stretch"]), _numbers(cells["truths"]), int(cells["stretches"]))
+    return CellCosts(own, _numbers(kept["costs"]), _numbers(kept["truths"]), _numbers(kept["alone"]))
+
+
+def _whole(values: Any) -> IntArray:
+    return np.asarray(values, dtype=np.int64)
+
+
+def _numbers(values: Any) -> FloatArray:
+    return np.asarray(values, dtype=np.float64)

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 _BAR_WIDTH = 40
 _LINES = (
-    *("detection", "lateral", "axial", "3D", "molecules", "RMSMD", "GOSPA", "photons", "claims", "bound", "linked"),
-    *("images", "more", "frames"),
+    *("detection", "lateral", "axial", "3D", "overall", "molecules", "RMSMD", "GOSPA", "photons", "claims", "bound"),
+    *("linked", "images", "more", "frames"),
 )
 """The lines of a score's text, in their order; what stands in them is in the table of metrics."""
 _QUIET = {reason.text for metric in METRICS.values() for reason in metric.undefined if reason.quiet}

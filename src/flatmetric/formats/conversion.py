@@ -21,6 +21,7 @@ _NM = {"nm": 1.0, "um": 1e3, "m": 1e9}
 # Centre of the first pixel, in pixels. Internally zero is the outer corner of that pixel, so its centre is at CORNER.
 CORNER = 0.5
 CENTER = 0.0
+_NO_LIMITS: dict[str, Any] = dict.fromkeys(LIMITS)
 
 
 @dataclass(slots=True)
@@ -121,7 +122,7 @@ def converted(table: Localizations, options: ReadOptions, name: str) -> Localiza
     >>> converted(Localizations(frame=[0], x=[1.0], y=[2.0]), ReadOptions(frame_base=0), "pred").frame
     array([1])
     """
-    unlimited = dataclasses.replace(options, **dict.fromkeys(LIMITS))
+    unlimited = dataclasses.replace(options, **_NO_LIMITS)
     if dataclasses.replace(unlimited, columns=None, skip_bad_rows=False) == ReadOptions():
         return table
     if options.format is not None:

@@ -246,13 +246,13 @@ _AXES = {
 }
 
 
-def rmse_of(axes: str, of: str, over: str) -> dict[str, str]:
+def rmse_of(axes: str, of: str, over: str) -> dict[str, Any]:
     """The words of a root mean square error, which several families have."""
     where, squares, _ = _AXES[axes]
     return {"meaning": f"root mean square error {where}, of {of}", "equation": f"sqrt(mean of {squares} over {over})"}
 
 
-def mad_of(axes: str, of: str, over: str) -> dict[str, str]:
+def mad_of(axes: str, of: str, over: str) -> dict[str, Any]:
     """The words of a mean absolute error."""
     where, _, sizes = _AXES[axes]
     return {"meaning": f"mean absolute error {where}, of {of}", "equation": f"mean of {sizes} over {over}"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,7 @@ _bias = partial(metric, unit="nm", format="+.2f", better="zero")
 _efficiency = partial(percent, limits=(-math.inf, 100.0))
 
 
-def _shifted(axis: str) -> dict[str, str]:
+def _shifted(axis: str) -> dict[str, Any]:
     return {
         "meaning": f"mean error along {axis}: the shift of everything that is matched",
         "equation": f"mean of d{axis}",
@@ -252,7 +253,7 @@ class ChallengeScore:
         NO_MATCH,
         meaning="the mean of both efficiencies in 3D, the lateral one in 2D",
         equation="(lateral + axial) / 2",
-        line="3D",
+        line="overall",
     )
     photon_correlation: float | None = fraction(
         "photon correlation",

@@ -99,8 +99,8 @@ MORE_KEYS: dict[str, dict[str, Any]] = {
 """Settings that the JSON has beside the metrics of a family, with their schemas."""
 
 
-def family_schema(part: str) -> dict[str, Any]:
-    """The JSON schema of a family, for score-1.schema.json.
+def family_schema(part: str, *, settings: bool = True) -> dict[str, Any]:
+    """The JSON schema of a family, for score-1.schema.json; or without the `settings` that a score has beside it.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def family_schema(part: str) -> dict[str, Any]:
         for name, limit in zip(("minimum", "maximum"), metric.limits, strict=True):
             if math.isfinite(limit):
                 keys[field.name][name] = int(limit)
-    keys |= MORE_KEYS.get(part, {})
+    keys |= MORE_KEYS.get(part, {}) if settings else {}
     return {"description": family.description, "type": "object", "properties": keys, "required": list(keys)}
 
 

@@ -16,8 +16,9 @@ from flatmetric._files import csv_text, write_text
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.plots import style
 from flatmetric.plots.metric_scatter import metric_scatter
+from flatmetric.statistics.correlations import coefficient, interval_over_methods, method_of
 from flatmetric.statistics.entries import Entry
-from flatmetric.statistics.ranking import coefficient, family, interval_over_methods, kind_of
+from flatmetric.statistics.ranking import kind_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -156,7 +157,7 @@ def draw(entries: Sequence[Entry], metric: str, known: Sequence[Agreement] | Non
     'Flat Metric [nm]'
     """
     panels = _by_dataset(entries)
-    families = sorted({family(entry.program) for entry in entries})
+    methods = sorted({method_of(entry.program) for entry in entries})
     measured = agreements(entries, metric) if known is None else known
     notes = {agreement.dataset: _note(agreement) for agreement in measured if agreement.metric == metric}
     across = max(1, math.ceil(math.sqrt(len(panels))))
@@ -171,8 +172,8 @@ def draw(entries: Sequence[Entry], metric: str, known: Sequence[Agreement] | Non
                 axes,
                 values[:, 0],
                 values[:, 1],
-                [family(entry.program) for entry in shown],
-                order=families,
+                [method_of(entry.program) for entry in shown],
+                order=methods,
                 x_name=LEADERBOARD["efficiency"].heading,
                 y_name=LEADERBOARD[metric].heading,
                 note=notes[dataset],
@@ -246,7 +247,7 @@ def _columns(entries: Sequence[Entry], names: Sequence[str]) -> tuple[FloatArray
     complete = [entry for entry in entries if all(entry.metrics[name] is not None for name in names)]
     rows = [[entry.metrics[name] for name in names] for entry in complete]
     values = np.array(rows, dtype=np.float64).reshape(-1, len(names))
-    return values, [family(entry.program) for entry in complete]
+    return values, [method_of(entry.program) for entry in complete]
 
 
 def _advantage(values: FloatArray) -> float | None:

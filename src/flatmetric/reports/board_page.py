@@ -20,9 +20,9 @@ from flatmetric.statistics.ranking import Ranking, Standing
 Suspects = Mapping[tuple[str, str], Sequence[str]]
 _METHOD = (
     "Programs are ranked by Flat Metric in each data set, and overall by the mean of their ranks over all data sets. "
-    "The ranks that a program may have follow from which others are told apart from it; they hold for all programs of "
-    "a data set at once, for this structure with new blinking and noise, as do the intervals and p-values of pairs "
-    "(step-down maxT). Programs of a data set that share a letter can't be told apart."
+    "The ranks that a program may have follow from the significant pairs; they hold for all programs of a data set at "
+    "once, for this structure with new blinking and noise, as do the intervals and p-values of pairs "
+    "(step-down maxT). Programs of a data set that share a letter don't differ significantly."
 )
 _MOST_PAIRS = 8_000
 
@@ -124,7 +124,7 @@ def board_page(board: Board, background: Background | None = None) -> str:
 def _first(board: Board, background: Background) -> str:
     remarks = [f"{d}, {p}: {text}" for (d, p), texts in board.suspect.items() for text in texts]
     ranking = board.ranking
-    sentences = [paragraph(text, "told") for text in (*_told(ranking), *background.conclusions)]
+    sentences = [paragraph(text, "verdict-line") for text in (*_leaders(ranking), *background.conclusions)]
     title = _title(ranking, len(board.programs))
     return f"{parts.alerts(remarks)}<h1>{escape(title)}</h1>{''.join(sentences)}"
 
@@ -142,20 +142,20 @@ def _title(ranking: Ranking, programs: int) -> str:
     return f"Best of the {len(ranking.overall)} programs that ran on all data sets: {best}"
 
 
-def _told(ranking: Ranking) -> list[str]:
-    """For each data set, who leads, and from whom the leader can't be told apart."""
-    told = []
+def _leaders(ranking: Ranking) -> list[str]:
+    """For each data set, the leader, and those that don't differ significantly from it."""
+    sentences = []
     for name, places in ranking.datasets.items():
         if not places:
             continue
         best = places[0]
         tied = [other.program for other in places[1:] if best.letters and set(best.letters) & set(other.letters)]
-        apart = f", which can't be told apart from {_listed(tied)}" if tied else ""
-        told.append(f"{name}: {best.program} leads with {best.flat_metric:.1f} nm{apart}.")
-    return told[:_MOST_TOLD]
+        apart = f", not significantly ahead of {_listed(tied)}" if tied else ""
+        sentences.append(f"{name}: {best.program} leads with {best.flat_metric:.1f} nm{apart}.")
+    return sentences[:_MOST_LEADERS]
 
 
-_MOST_TOLD = 8
+_MOST_LEADERS = 8  # data sets: more would push the ranking off the first screen
 
 
 def _listed(names: Sequence[str]) -> str:

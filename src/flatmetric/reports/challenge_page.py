@@ -1,4 +1,4 @@
-"""What the page of a challenge tells besides the ranks: conclusions, sample frames, run times, settings, figures."""
+"""What the page of a challenge shows besides the ranks: conclusions, sample frames, run times, settings, figures."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def background(
     sections = []
     drawn = _figures(figures)
     if drawn:
-        sections.append(Section("agreement", "How the metrics agree", drawn))
+        sections.append(Section("agreement", "Agreement of metrics", drawn))
     if samples:
         shown = "".join(
             f"<figure><figcaption>{escape(one['dataset'])}, frame {one['frame']}: {len(one['x'])} molecules"
@@ -55,13 +55,13 @@ def background(
             for one in samples
         )
         body = f"<div class='planes'>{shown}</div>"
-        sections.append(Section("samples", "What the programs saw", body, printed=False))
+        sections.append(Section("samples", "Sample frames", body, printed=False))
     brought = tuned_and_usual(entries)
     if brought:
-        sections.append(Section("tuned", "Tuned, and by defaults only", _tuned(brought)))
+        sections.append(Section("tuned", "Tuned and default settings", _tuned(brought)))
     if runs:
-        told = _times(runs) + _settings(runs, trained)
-        sections.append(Section("runs", "Run times and settings", told, printed=False))
+        body = _times(runs) + _settings(runs, trained)
+        sections.append(Section("runs", "Run times and settings", body, printed=False))
     return Background(list(conclusions), sections, samples)
 
 
@@ -125,12 +125,12 @@ def _tuned(brought: Sequence[tuple[str, str, float, float]]) -> str:
         [dataset, method, (f"{tuned:.1f}", tuned), (f"{usual:.1f}", usual)] for dataset, method, tuned, usual in brought
     ]
     header = ["data set", "method", "tuned, nm", "defaults only, nm"]
-    told = "Settings were tuned on training sets of their own, which are not scored."
-    return paragraph(told) + table("brought", "Flat Metric", header, rows, sortable=True)
+    note = "Settings were tuned on training sets of their own, which are not scored."
+    return paragraph(note) + table("brought", "Flat Metric", header, rows, sortable=True)
 
 
 def _settings(runs: Sequence[Run], trained: Sequence[Trained]) -> str:
-    """What stands behind the names of programs."""
+    """The settings of every program."""
     rows = []
     for program in dict.fromkeys(run.program for run in runs):
         tuned = [(one.dataset, one.settings) for one in trained if one.program.name == program]
@@ -140,9 +140,7 @@ def _settings(runs: Sequence[Run], trained: Sequence[Trained]) -> str:
             rows += [[program, dataset, _listed(settings)] for dataset, settings in tuned]
         else:
             rows.append([program, "all", "a program of your own"])
-    return details(
-        "Settings", table("settings", "What stands behind the names", ["program", "data set", "settings"], rows)
-    )
+    return details("Settings", table("settings", "Program settings", ["program", "data set", "settings"], rows))
 
 
 def _listed(settings: Settings) -> str:

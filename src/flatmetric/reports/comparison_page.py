@@ -75,17 +75,18 @@ def _first(comparison: Comparison, scored: Sequence[NamedScore], lead: Lead | No
     best = scored[0]
     disagree = "".join(paragraph(text, "disagree") for text in disagreements(comparison))
     doubt = "".join(paragraph(text, "disagree") for text in doubts(comparison))
-    told = paragraph(_told(comparison), "told") + ("" if lead is None else paragraph(lead_sentence(lead), "told"))
+    verdict = paragraph(_best_and_next(comparison), "verdict-line")
+    verdict += "" if lead is None else paragraph(lead_sentence(lead), "verdict-line")
     return (
         f"{parts.findings(scored)}<div class='first'><div class='words'>"
-        f"<h1>Best of {len(comparison.names)}: {escape(best.name)}</h1>{doubt}{told}"
+        f"<h1>Best of {len(comparison.names)}: {escape(best.name)}</h1>{doubt}{verdict}"
         f"{parts.verdict(best)}{disagree}</div><div>{_ranking(comparison, scored)}</div></div>"
         "<section id='advice' aria-labelledby='advice-title'><h2 id='advice-title'>What to do next</h2>"
         f"{_advice(scored)}</section>"
     )
 
 
-def _told(comparison: Comparison) -> str:
+def _best_and_next(comparison: Comparison) -> str:
     """How the best compares with the next, in words."""
     first, second = comparison.names[:2]
     return next(f"{pair_sentence(pair)}." for pair in comparison.pairs if {pair.a, pair.b} == {first, second})

@@ -178,7 +178,9 @@ def _bias_words(scored: NamedScore, axes: str) -> str:
     if any(span is None for span in spans):
         return "mean shift; 0 is perfect"
     off = [axis for axis, span in zip(axes, spans, strict=True) if span is not None and not span[0] <= 0 <= span[1]]
-    return f"clearly shifted in {' and '.join(off)}; 0 is perfect" if off else "can't be told from 0, which is perfect"
+    if off:
+        return f"significantly shifted in {' and '.join(off)}; 0 is perfect"
+    return "not significantly different from 0, which is perfect"
 
 
 def findings(scored: Sequence[NamedScore]) -> str:

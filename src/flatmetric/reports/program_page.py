@@ -65,8 +65,8 @@ def _first(board: Board, program: str, entries: Sequence[Entry]) -> str:
     overall = [standing for standing in board.ranking.overall if standing.program == program]
     if overall and len(board.ranking.datasets) > 1:
         sentences.insert(0, f"place {overall[0].place} of {len(board.ranking.overall)} overall")
-    said = "; ".join(sentences)
-    words = paragraph(f"{said[:1].upper()}{said[1:]}." if said else "It has no score.", "told")
+    summary = "; ".join(sentences)
+    words = paragraph(f"{summary[:1].upper()}{summary[1:]}." if summary else "It has no score.", "verdict-line")
     return f"{parts.alerts(remarks)}<h1>{escape(program)}</h1>{words}"
 
 

@@ -34,7 +34,8 @@ class Pair:
 
     `ci` and `p` are for this pair alone; `ci_all` and `p_adjusted` hold for all pairs at once, and `significant` says
     whether the two differ significantly. `p_smallest` marks a `p_adjusted` that is the smallest that can be had: the
-    true one is at most that. `p_holm` is `p` corrected by Holm's method. Intervals are None where there are too few frames.
+    true one is at most that. `p_holm` is `p` corrected by Holm's method. Intervals are None where there are
+    too few frames.
     """
 
     a: str

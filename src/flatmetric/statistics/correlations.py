@@ -41,12 +41,12 @@ def places_of(values: FloatArray) -> FloatArray:
     return ranks
 
 
-def family(program: str) -> str:
+def method_of(program: str) -> str:
     """The method of a participant: its name without the number of a variant, or without "tuned".
 
     Examples
     --------
-    >>> family("daofind-psf-2"), family("daofind-tuned"), family("Picasso")
+    >>> method_of("daofind-psf-2"), method_of("daofind-tuned"), method_of("Picasso")
     ('daofind-psf', 'daofind', 'Picasso')
     """
     name, _, variant = program.rpartition("-")
@@ -79,7 +79,7 @@ def correlations(
         if len(rows) < 3:
             continue
         columns = sorted(set(itertools.chain.from_iterable(here)))
-        values, methods = table[rows][:, columns], [family(entries[row].program) for row in rows.tolist()]
+        values, methods = table[rows][:, columns], [method_of(entries[row].program) for row in rows.tolist()]
         for kind in ("pearson", "spearman", "kendall"):
             # With many entries a tenth of the draws has to do.
             draws = resamples // 10 if len(values) > _MANY_ENTRIES[kind] else resamples

@@ -32,7 +32,7 @@ function figure(width, options) {
   return made;
 }
 
-// A line for each name, told apart by colour and by dashes; a program has the same ones in every chart.
+// A line for each name, distinguished by colour and by dashes; a program has the same ones in every chart.
 function seriesOptions(names, legend) {
   return { domain: names, range: names.map((name) => seriesColor(programNumber(name))), legend };
 }
