@@ -1,7 +1,8 @@
-// How the core scales with threads: seconds for 1, 2, 4, ... threads on frames of the paper, on one pooled set and on filaments.
+// How the core scales with threads: seconds for 1, 2, 4, ... threads on frames of the paper, on one pooled set and on
+// filaments.
 //
-// Needs nothing but a compiler: `make scaling`, or scaling THREADS PART DIVISOR, where only what has PART in its name is run, with so many
-// times fewer points. The data are those of benchmarks/problems.py in kind, not in bits.
+// Needs nothing but a compiler: `make scaling`, or scaling THREADS PART DIVISOR, where only what has PART in its name
+// is run, with so many times fewer points. The data are those of benchmarks/problems.py in kind, not in bits.
 //
 // The last rows tell what the machine allows: as many solves as threads, each alone on its thread with data of its own.
 
@@ -37,8 +38,8 @@ struct Problem {
         return {side.data(), static_cast<Index>(side.size() / 2), nullptr, frame.empty() ? nullptr : frame.data()};
     }
     double solve(int threads) const {
-        const Solution solution = solve_frames(cloud(truth, truth_frame), cloud(pred, pred_frame), 2, lam, 1.0, Method::automatic,
-                                               threads, [] { return false; });
+        const Solution solution = solve_frames(cloud(truth, truth_frame), cloud(pred, pred_frame), 2, lam, 1.0,
+                                               Method::automatic, threads, [] { return false; });
         return solution.total.displaced + solution.total.missed + solution.total.false_;
     }
 };
@@ -103,10 +104,12 @@ Problem filaments(int n) {
     const auto bursts = [&](std::vector<double>& side, int count) {
         while (static_cast<int>(side.size()) < 2 * count) {
             const std::size_t site = static_cast<std::size_t>(unit(random) * static_cast<double>(sites.size() / 2));
-            for (int left = 5 + static_cast<int>(26.0 * unit(random)); left > 0 && static_cast<int>(side.size()) < 2 * count; --left) {
+            for (int left = 5 + static_cast<int>(26.0 * unit(random));
+                 left > 0 && static_cast<int>(side.size()) < 2 * count; --left) {
                 const double angle = 2.0 * kPi * unit(random);
                 const double length = 20.0 * std::sqrt(unit(random));
-                problem.add(side, sites[2 * site] + length * std::cos(angle), sites[2 * site + 1] + length * std::sin(angle));
+                problem.add(side, sites[2 * site] + length * std::cos(angle),
+                            sites[2 * site + 1] + length * std::sin(angle));
             }
         }
     };

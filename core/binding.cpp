@@ -88,11 +88,13 @@ struct Clouds {
     int dim;
 };
 
-Clouds clouds(const Coords& truth, const Coords& pred, const std::optional<Masses>& truth_mass, const std::optional<Masses>& pred_mass,
-              const std::optional<FrameNumbers>& truth_frame, const std::optional<FrameNumbers>& pred_frame) {
+Clouds clouds(const Coords& truth, const Coords& pred, const std::optional<Masses>& truth_mass,
+              const std::optional<Masses>& pred_mass, const std::optional<FrameNumbers>& truth_frame,
+              const std::optional<FrameNumbers>& pred_frame) {
     if (truth.shape(1) != pred.shape(1)) throw nb::value_error("both sides need the same dimension");
     if (truth_frame.has_value() != pred_frame.has_value()) throw nb::value_error("frames on both sides or on none");
-    return {cloud(truth, truth_mass, truth_frame), cloud(pred, pred_mass, pred_frame), static_cast<int>(truth.shape(1))};
+    return {cloud(truth, truth_mass, truth_frame), cloud(pred, pred_mass, pred_frame),
+            static_cast<int>(truth.shape(1))};
 }
 
 Clouds clouds_in_space(const Coords& truth, const Coords& pred, const std::optional<FrameNumbers>& truth_frame,
@@ -131,11 +133,13 @@ struct NearestColumns {
     nb::object frame, truth_count, pred_count, truth, pred;
 };
 
-nb::object boxes_of_spot(const nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>& coefficients, std::size_t per_pixel,
-                         const Coords& places, std::size_t side, bool slopes) {
-    const SampledSpot spot{coefficients.data(), coefficients.shape(0), coefficients.shape(1), coefficients.shape(2), per_pixel};
+nb::object boxes_of_spot(const nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>& coefficients,
+                         std::size_t per_pixel, const Coords& places, std::size_t side, bool slopes) {
+    const SampledSpot spot{coefficients.data(), coefficients.shape(0), coefficients.shape(1), coefficients.shape(2),
+                           per_pixel};
     if (places.shape(1) != 3) throw nb::value_error("three numbers for each place");
-    if (side == 0 || per_pixel == 0 || spot.planes < 4 || std::min(spot.rows, spot.columns) < (side - 1) * per_pixel + 4) {
+    if (side == 0 || per_pixel == 0 || spot.planes < 4 ||
+        std::min(spot.rows, spot.columns) < (side - 1) * per_pixel + 4) {
         throw nb::value_error("too few samples");
     }
     Column<double> boxes;
@@ -148,12 +152,14 @@ nb::object boxes_of_spot(const nb::ndarray<const double, nb::ndim<3>, nb::c_cont
 
 SolutionColumns solve(const Coords& truth, const Coords& pred, const std::optional<Masses>& truth_mass,
                       const std::optional<Masses>& pred_mass, const std::optional<FrameNumbers>& truth_frame,
-                      const std::optional<FrameNumbers>& pred_frame, double lam, double divisor, Method method, int threads) {
+                      const std::optional<FrameNumbers>& pred_frame, double lam, double divisor, Method method,
+                      int threads) {
     const Clouds sides = clouds(truth, pred, truth_mass, pred_mass, truth_frame, pred_frame);
     Solution solution;
     {
         const nb::gil_scoped_release released;
-        solution = solve_frames(sides.truth, sides.pred, sides.dim, lam, divisor, method, threads, python_wants_to_stop);
+        solution =
+            solve_frames(sides.truth, sides.pred, sides.dim, lam, divisor, method, threads, python_wants_to_stop);
     }
     SolutionColumns out;
     out.total = solution.total;
@@ -186,30 +192,35 @@ nb::object to_table(Column<T>&& values, std::size_t columns) {
 
 std::pair<nb::object, nb::object> plan_slopes(const Coords& truth, const Coords& pred, const FrameNumbers& pair_truth,
                                               const FrameNumbers& pair_pred, const Masses& pair_distance,
-                                              const std::optional<Masses>& pair_mass, bool of_truth,
-                                              int threads) {
+                                              const std::optional<Masses>& pair_mass, bool of_truth, int threads) {
     const Clouds sides = clouds(truth, pred, std::nullopt, std::nullopt, std::nullopt, std::nullopt);
     const std::size_t n = pair_truth.shape(0);
-    if (pair_pred.shape(0) != n || pair_distance.shape(0) != n || (pair_mass && pair_mass->shape(0) != n)) throw nb::value_error("columns of equal length");
+    if (pair_pred.shape(0) != n || pair_distance.shape(0) != n || (pair_mass && pair_mass->shape(0) != n))
+        throw nb::value_error("columns of equal length");
     Slopes slopes;
     {
         const nb::gil_scoped_release released;
-        slopes = slopes_of_plan(sides.truth, sides.pred, sides.dim, {pair_truth.data(), pair_pred.data(), pair_distance.data(), pair_mass ? pair_mass->data() : nullptr, n}, of_truth, threads);
+        slopes = slopes_of_plan(
+            sides.truth, sides.pred, sides.dim,
+            {pair_truth.data(), pair_pred.data(), pair_distance.data(), pair_mass ? pair_mass->data() : nullptr, n},
+            of_truth, threads);
     }
     const auto columns = static_cast<std::size_t>(sides.dim);
     return {to_table(std::move(slopes.truth), columns), to_table(std::move(slopes.pred), columns)};
 }
 
 MatchColumns match(const Coords& truth, const Coords& pred, const std::optional<FrameNumbers>& truth_frame,
-                   const std::optional<FrameNumbers>& pred_frame, double lateral, double axial, bool greedy, double power, double price,
-                   int threads) {
+                   const std::optional<FrameNumbers>& pred_frame, double lateral, double axial, bool greedy,
+                   double power, double price, int threads) {
     const Clouds sides = clouds_in_space(truth, pred, truth_frame, pred_frame);
     Matches matches;
     {
         const nb::gil_scoped_release released;
-        matches = match_frames(sides.truth, sides.pred, sides.dim, {lateral, axial}, {greedy, power, price}, threads, python_wants_to_stop);
+        matches = match_frames(sides.truth, sides.pred, sides.dim, {lateral, axial}, {greedy, power, price}, threads,
+                               python_wants_to_stop);
     }
-    return {to_numpy(std::move(matches.truth)), to_numpy(std::move(matches.pred)), to_numpy(std::move(matches.distance))};
+    return {to_numpy(std::move(matches.truth)), to_numpy(std::move(matches.pred)),
+            to_numpy(std::move(matches.distance))};
 }
 
 CurveColumns follow(const Coords& truth, const Coords& pred, const std::optional<Masses>& truth_mass,
@@ -232,12 +243,12 @@ NearestColumns nearest(const Coords& truth, const Coords& pred, const std::optio
         const nb::gil_scoped_release released;
         sums = nearest_in_frames(sides.truth, sides.pred, sides.dim, threads, python_wants_to_stop);
     }
-    return {to_numpy(std::move(sums.frame)), to_numpy(std::move(sums.truth_count)), to_numpy(std::move(sums.pred_count)),
-            to_numpy(std::move(sums.truth)), to_numpy(std::move(sums.pred))};
+    return {to_numpy(std::move(sums.frame)), to_numpy(std::move(sums.truth_count)),
+            to_numpy(std::move(sums.pred_count)), to_numpy(std::move(sums.truth)), to_numpy(std::move(sums.pred))};
 }
 
-NeighbourColumns neighbours(const Coords& points, const Coords& others, const FrameNumbers& frame, const FrameNumbers& other_frame,
-                            double reach, bool apart, int threads) {
+NeighbourColumns neighbours(const Coords& points, const Coords& others, const FrameNumbers& frame,
+                            const FrameNumbers& other_frame, double reach, bool apart, int threads) {
     const Clouds sides = clouds_in_space(points, others, frame, other_frame);
     Neighbours found;
     {
@@ -251,7 +262,8 @@ NeighbourColumns neighbours(const Coords& points, const Coords& others, const Fr
 nb::object to_table(Column<double>&& values, std::size_t rows, std::size_t columns, bool by_rows) {
     const Handed<double> handed(std::move(values));
     const std::size_t shape[2] = {rows, columns};
-    const std::int64_t strides[2] = {static_cast<std::int64_t>(by_rows ? columns : 1), static_cast<std::int64_t>(by_rows ? 1 : rows)};
+    const std::int64_t strides[2] = {static_cast<std::int64_t>(by_rows ? columns : 1),
+                                     static_cast<std::int64_t>(by_rows ? 1 : rows)};
     return nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<2>>(handed.data, 2, shape, handed.owner, strides));
 }
 
@@ -271,13 +283,15 @@ nb::object table_of(const std::vector<Masses>& columns, int threads) {
     return to_table(std::move(table), rows, columns.size(), true);
 }
 
-nb::object row_differences(const Coords& from, const Coords& to, const FrameNumbers& from_rows, const FrameNumbers& to_rows, int threads) {
+nb::object row_differences(const Coords& from, const Coords& to, const FrameNumbers& from_rows,
+                           const FrameNumbers& to_rows, int threads) {
     const std::size_t count = from_rows.shape(0);
     if (from.shape(1) != to.shape(1)) throw nb::value_error("both tables need the same dimension");
     if (to_rows.shape(0) != count) throw nb::value_error("as many rows of one table as of the other");
     const auto exist = [](const FrameNumbers& rows, const Coords& table) {
         const auto n = static_cast<std::int64_t>(table.shape(0));
-        return std::all_of(rows.data(), rows.data() + rows.shape(0), [n](std::int64_t row) { return row >= 0 && row < n; });
+        return std::all_of(rows.data(), rows.data() + rows.shape(0),
+                           [n](std::int64_t row) { return row >= 0 && row < n; });
     };
     const int dim = static_cast<int>(from.shape(1));
     Column<double> differences;
@@ -293,7 +307,8 @@ NumberTable number_table(char delimiter, const std::vector<std::pair<int, CellKi
                          bool ends_at_blank_line, bool skip_bad_rows, std::int64_t expected_rows) {
     TableLayout layout{delimiter, {}, cells_per_row, ends_at_blank_line, skip_bad_rows, expected_rows};
     for (const auto& [index, kind] : columns) {
-        if (!layout.columns.empty() && layout.columns.back().index >= index) throw nb::value_error("columns out of order");
+        if (!layout.columns.empty() && layout.columns.back().index >= index)
+            throw nb::value_error("columns out of order");
         layout.columns.push_back({index, kind});
     }
     return NumberTable(std::move(layout));
@@ -315,8 +330,10 @@ NB_MODULE(_core, m) {
     m.attr("MAX_POINTS") = kMaxPoints;
     m.attr("LARGEST") = kLargest;
     // Kept for the life of the process, like the module that they belong to.
-    static PyObject* const unequal_masses = PyErr_NewException("flatmetric._core.UnequalMassesError", PyExc_ValueError, nullptr);
-    static PyObject* const beyond_limit = PyErr_NewException("flatmetric._core.BeyondLimitError", PyExc_ValueError, nullptr);
+    static PyObject* const unequal_masses =
+        PyErr_NewException("flatmetric._core.UnequalMassesError", PyExc_ValueError, nullptr);
+    static PyObject* const beyond_limit =
+        PyErr_NewException("flatmetric._core.BeyondLimitError", PyExc_ValueError, nullptr);
     m.attr("UnequalMassesError") = nb::handle(unequal_masses);
     m.attr("BeyondLimitError") = nb::handle(beyond_limit);
     nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
@@ -330,7 +347,8 @@ NB_MODULE(_core, m) {
             PyErr_SetString(beyond_limit, "a coordinate is not finite or too large");
         }
     });
-    nb::class_<FrameColumns>(m, "FrameSolutions", "What each frame contributes: counts of points, and parts of the cost.")
+    nb::class_<FrameColumns>(m, "FrameSolutions",
+                             "What each frame contributes: counts of points, and parts of the cost.")
         .def_ro("frame", &FrameColumns::frame)
         .def_ro("n_truth", &FrameColumns::n_truth)
         .def_ro("n_pred", &FrameColumns::n_pred)
@@ -355,19 +373,22 @@ NB_MODULE(_core, m) {
         .def_ro("truth", &MatchColumns::truth)
         .def_ro("pred", &MatchColumns::pred)
         .def_ro("distance", &MatchColumns::distance);
-    nb::class_<CurveColumns>(m, "Curve", "The Flat Metric for every lam: its slope at 0, unordered breakpoints, and changes of slope.")
+    nb::class_<CurveColumns>(
+        m, "Curve", "The Flat Metric for every lam: its slope at 0, unordered breakpoints, and changes of slope.")
         .def_ro("slope_at_zero", &CurveColumns::slope_at_zero)
         .def_ro("breakpoint", &CurveColumns::breakpoint)
         .def_ro("change", &CurveColumns::change);
-    nb::class_<NearestColumns>(m, "NearestSums",
-                               "For each frame: how many points of a side have a nearest one on the other, and the sum of their "
-                               "squared distances to it.")
+    nb::class_<NearestColumns>(
+        m, "NearestSums",
+        "For each frame: how many points of a side have a nearest one on the other, and the sum of their "
+        "squared distances to it.")
         .def_ro("frame", &NearestColumns::frame)
         .def_ro("truth_count", &NearestColumns::truth_count)
         .def_ro("pred_count", &NearestColumns::pred_count)
         .def_ro("truth", &NearestColumns::truth)
         .def_ro("pred", &NearestColumns::pred);
-    nb::class_<NeighbourColumns>(m, "Neighbours", "For each point: the distance to the nearest of others in its frame, and its row.")
+    nb::class_<NeighbourColumns>(m, "Neighbours",
+                                 "For each point: the distance to the nearest of others in its frame, and its row.")
         .def_ro("distance", &NeighbourColumns::distance)
         .def_ro("row", &NeighbourColumns::row);
     nb::enum_<Method>(m, "Method")
@@ -381,28 +402,33 @@ NB_MODULE(_core, m) {
         [](const Coords& numbers, double limit) { return all_within(numbers.data(), numbers.size(), limit); },
         nb::arg("numbers"), nb::arg("limit"), "Whether all numbers are finite and at most `limit` in size.");
     m.def("solve", &solve, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_mass").none(), nb::arg("pred_mass").none(),
-          nb::arg("truth_frame").none(), nb::arg("pred_frame").none(), nb::arg("lam"), nb::arg("divisor"), nb::arg("method"), nb::arg("threads"),
+          nb::arg("truth_frame").none(), nb::arg("pred_frame").none(), nb::arg("lam"), nb::arg("divisor"),
+          nb::arg("method"), nb::arg("threads"),
           "The Flat Metric of every frame, for masses as given (None: 1 each); all costs are divided by `divisor`.");
     m.def("plan_slopes", &plan_slopes, nb::arg("truth"), nb::arg("pred"), nb::arg("pair_truth"), nb::arg("pair_pred"),
           nb::arg("pair_distance"), nb::arg("pair_mass").none(), nb::arg("of_truth"), nb::arg("threads"),
           "How the cost of a plan changes with the coordinates of its points, true and predicted.");
-    m.def("follow_lam", &follow, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_mass").none(), nb::arg("pred_mass").none(),
-          nb::arg("truth_frame").none(), nb::arg("pred_frame").none(), nb::arg("lam_max"), nb::arg("threads"),
-          "The Flat Metric for every lam up to `lam_max`, for masses as given (None: 1 each).");
-    m.def("match", &match, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_frame").none(), nb::arg("pred_frame").none(),
-          nb::arg("lateral"), nb::arg("axial"), nb::arg("greedy"), nb::arg("power"), nb::arg("price"), nb::arg("threads"),
-          "One-to-one matching within every frame.");
-    m.def("neighbours", &neighbours, nb::arg("points"), nb::arg("others"), nb::arg("frame"), nb::arg("other_frame"), nb::arg("reach"),
-          nb::arg("apart"), nb::arg("threads"),
-          "For each point: the nearest of `others` in its frame, closer than reach; infinite and -1 for none. `apart`: the "
+    m.def("follow_lam", &follow, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_mass").none(),
+          nb::arg("pred_mass").none(), nb::arg("truth_frame").none(), nb::arg("pred_frame").none(), nb::arg("lam_max"),
+          nb::arg("threads"), "The Flat Metric for every lam up to `lam_max`, for masses as given (None: 1 each).");
+    m.def("match", &match, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_frame").none(),
+          nb::arg("pred_frame").none(), nb::arg("lateral"), nb::arg("axial"), nb::arg("greedy"), nb::arg("power"),
+          nb::arg("price"), nb::arg("threads"), "One-to-one matching within every frame.");
+    m.def("neighbours", &neighbours, nb::arg("points"), nb::arg("others"), nb::arg("frame"), nb::arg("other_frame"),
+          nb::arg("reach"), nb::arg("apart"), nb::arg("threads"),
+          "For each point: the nearest of `others` in its frame, closer than reach; infinite and -1 for none. `apart`: "
+          "the "
           "others are the points themselves, and none is its own neighbour.");
-    m.def("nearest", &nearest, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_frame").none(), nb::arg("pred_frame").none(),
-          nb::arg("threads"), "Distances to the nearest point of the other side, summed over every frame.");
-    m.def("table_of", &table_of, nb::arg("columns"), nb::arg("threads"), "Columns side by side as one table, row by row.");
-    m.def("spot_boxes", &boxes_of_spot, nb::arg("coefficients"), nb::arg("per_pixel"), nb::arg("places"), nb::arg("side"), nb::arg("slopes"),
+    m.def("nearest", &nearest, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_frame").none(),
+          nb::arg("pred_frame").none(), nb::arg("threads"),
+          "Distances to the nearest point of the other side, summed over every frame.");
+    m.def("table_of", &table_of, nb::arg("columns"), nb::arg("threads"),
+          "Columns side by side as one table, row by row.");
+    m.def("spot_boxes", &boxes_of_spot, nb::arg("coefficients"), nb::arg("per_pixel"), nb::arg("places"),
+          nb::arg("side"), nb::arg("slopes"),
           "A sampled spot in squares of pixels, with its derivatives by z, y and x if asked for.");
-    m.def("row_differences", &row_differences, nb::arg("from_table"), nb::arg("to_table"), nb::arg("from_rows"), nb::arg("to_rows"),
-          nb::arg("threads"), "Rows of one table minus rows of another.");
+    m.def("row_differences", &row_differences, nb::arg("from_table"), nb::arg("to_table"), nb::arg("from_rows"),
+          nb::arg("to_rows"), nb::arg("threads"), "Rows of one table minus rows of another.");
     nb::enum_<CellKind>(m, "CellKind")
         .value("number", CellKind::number)
         .value("whole", CellKind::whole)
@@ -425,14 +451,15 @@ NB_MODULE(_core, m) {
     nb::class_<NumberTable>(m, "NumberTable", "Reads columns of numbers out of delimited text that arrives in pieces.")
         .def(nb::new_(&number_table), nb::kw_only(), nb::arg("delimiter"), nb::arg("columns"), nb::arg("cells_per_row"),
              nb::arg("ends_at_blank_line"), nb::arg("skip_bad_rows"), nb::arg("expected_rows"))
-        .def("feed",
-             [](NumberTable& table, const nb::bytes& text, std::size_t begin, std::optional<std::size_t> end) {
-                 const std::string_view view(text.c_str(), end.value_or(text.size()));
-                 if (view.size() > text.size() || begin > view.size()) throw nb::index_error("a part beyond the text");
-                 const nb::gil_scoped_release released;
-                 return table.feed(view.substr(begin));
-             },
-             nb::arg("text"), nb::arg("begin") = 0, nb::arg("end") = nb::none())
+        .def(
+            "feed",
+            [](NumberTable& table, const nb::bytes& text, std::size_t begin, std::optional<std::size_t> end) {
+                const std::string_view view(text.c_str(), end.value_or(text.size()));
+                if (view.size() > text.size() || begin > view.size()) throw nb::index_error("a part beyond the text");
+                const nb::gil_scoped_release released;
+                return table.feed(view.substr(begin));
+            },
+            nb::arg("text"), nb::arg("begin") = 0, nb::arg("end") = nb::none())
         .def("finish", &NumberTable::finish)
         .def("take", &taken)
         .def_prop_ro("ended_early", &NumberTable::ended_early)

@@ -45,7 +45,7 @@ def damage(number: int, seed: int, count: int) -> dict[str, float]:
     """What becomes of one sample that is damaged in many ways."""
     sample, found = SAMPLES[number], Counter[str]()
     slowest = 0.0
-    read.unforeseen = _raised
+    vars(read)["unforeseen"] = _raised
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / sample.file

@@ -14,24 +14,27 @@ constexpr std::size_t kFramesAtATime = 16;
 
 // Adds what one frame contributes to the curve.
 template <int D>
-void follow_frame(const Measure<D>& truth, const Measure<D>& pred, double lam_max, LamSweep<D>& sweep, Curve& curve, Interrupt& interrupt) {
+void follow_frame(const Measure<D>& truth, const Measure<D>& pred, double lam_max, LamSweep<D>& sweep, Curve& curve,
+                  Interrupt& interrupt) {
     const double truth_mass = truth.total();
     const double pred_mass = pred.total();
     curve.slope_at_zero += truth_mass + pred_mass;
     // From the side with less mass, since the sweep has to carry on where mass stays.
     const bool from_pred = pred_mass < truth_mass;
-    sweep.sweep(from_pred ? pred : truth, from_pred ? truth : pred, 2.0 * lam_max, interrupt, [&](double length, double mass) {
-        if (length > 0.0) {
-            curve.breakpoint.push_back(length / 2.0);
-            curve.change.push_back(-2.0 * mass);
-        } else {
-            curve.slope_at_zero -= 2.0 * mass;
-        }
-    });
+    sweep.sweep(from_pred ? pred : truth, from_pred ? truth : pred, 2.0 * lam_max, interrupt,
+                [&](double length, double mass) {
+                    if (length > 0.0) {
+                        curve.breakpoint.push_back(length / 2.0);
+                        curve.change.push_back(-2.0 * mass);
+                    } else {
+                        curve.slope_at_zero -= 2.0 * mass;
+                    }
+                });
 }
 
 template <int D>
-Curve follow(const Cloud& truth, const Cloud& pred, int dim, double lam_max, int threads, const std::function<bool()>& should_stop) {
+Curve follow(const Cloud& truth, const Cloud& pred, int dim, double lam_max, int threads,
+             const std::function<bool()>& should_stop) {
     Team team(threads, should_stop);
     const Ordered ordered_truth(truth, dim, team, kLargest);
     const Ordered ordered_pred(pred, dim, team, kLargest);
@@ -43,7 +46,8 @@ Curve follow(const Cloud& truth, const Cloud& pred, int dim, double lam_max, int
         for (std::size_t k = run * kFramesAtATime; k < end; ++k) {
             const Frame& frame = frames[k];
             follow_frame(ordered_truth.cloud.measure<D>(dim, frame.truth_begin, frame.truth_end),
-                         ordered_pred.cloud.measure<D>(dim, frame.pred_begin, frame.pred_end), lam_max, sweep, curves[run], interrupt);
+                         ordered_pred.cloud.measure<D>(dim, frame.pred_begin, frame.pred_end), lam_max, sweep,
+                         curves[run], interrupt);
         }
     });
     Curve curve;
@@ -57,7 +61,8 @@ Curve follow(const Cloud& truth, const Cloud& pred, int dim, double lam_max, int
 
 }  // namespace
 
-Curve follow_lam(const Cloud& truth, const Cloud& pred, int dim, double lam_max, int threads, const std::function<bool()>& should_stop) {
+Curve follow_lam(const Cloud& truth, const Cloud& pred, int dim, double lam_max, int threads,
+                 const std::function<bool()>& should_stop) {
     switch (dim) {
         case 1:
             return follow<1>(truth, pred, dim, lam_max, threads, should_stop);

@@ -16,6 +16,7 @@ struct Curve {
 };
 
 // Frames, and parts of a frame that are more than 2 lam_max apart, are followed independently. Throws Interrupted.
-Curve follow_lam(const Cloud& truth, const Cloud& pred, int dim, double lam_max, int threads, const std::function<bool()>& should_stop);
+Curve follow_lam(const Cloud& truth, const Cloud& pred, int dim, double lam_max, int threads,
+                 const std::function<bool()>& should_stop);
 
 }  // namespace flatmetric

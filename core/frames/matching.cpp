@@ -48,7 +48,10 @@ template <int D>
 class FrameMatcher {
 public:
     FrameMatcher(Gate gate, MatchRule rule)
-        : gate_(gate), reach_(gate.lateral * (1 + 1e-9)), squared_reach_(reach_ * reach_), rule_(rule) {}
+        : gate_(gate),
+          reach_(gate.lateral * (1 + 1e-9)),
+          squared_reach_(reach_ * reach_),
+          rule_(rule) {}
 
     // Matches the rows of one frame; returns pairs in order of truth.
     const std::vector<Candidate>& match(Points<D> truth, Points<D> pred, Interrupt& interrupt) {
@@ -106,7 +109,8 @@ private:
             }
         } else {
             lateral_.resize(2 * static_cast<std::size_t>(pred.n));
-            for (Index j = 0; j < pred.n; ++j) std::copy_n(pred[j], 2, lateral_.data() + 2 * static_cast<std::size_t>(j));
+            for (Index j = 0; j < pred.n; ++j)
+                std::copy_n(pred[j], 2, lateral_.data() + 2 * static_cast<std::size_t>(j));
             tree_.build({lateral_.data(), pred.n, 2}, interrupt);
             for (Index i = 0; i < truth.n; ++i) {
                 interrupt.tick();
@@ -187,7 +191,8 @@ private:
 
     // A tree of the predicted points that nobody has taken.
     void build_of_free(Points<D> pred, Interrupt& interrupt) {
-        free_.erase(std::remove_if(free_.begin(), free_.end(), [&](Index j) { return pred_wanted_[j] == 0; }), free_.end());
+        free_.erase(std::remove_if(free_.begin(), free_.end(), [&](Index j) { return pred_wanted_[j] == 0; }),
+                    free_.end());
         free_coords_.resize(D * free_.size());
         for (std::size_t k = 0; k < free_.size(); ++k) std::copy_n(pred[free_[k]], D, free_coords_.data() + D * k);
         free_tree_.build({free_coords_.data(), static_cast<Index>(free_.size()), D}, interrupt);
@@ -198,7 +203,9 @@ private:
         while (ahead_left_[i] > 0 && pred_wanted_[next_of(i).pred] == 0) --ahead_left_[i];
         return ahead_left_[i] > 0;
     }
-    const Candidate& next_of(Index i) const { return ahead_[kAhead * static_cast<std::size_t>(i) + ahead_left_[i] - 1]; }
+    const Candidate& next_of(Index i) const {
+        return ahead_[kAhead * static_cast<std::size_t>(i) + ahead_left_[i] - 1];
+    }
 
     // Finds the nearest free partners of a true point; false if it has none.
     bool ask(Points<D> truth, Points<D> pred, Index i) {
@@ -224,7 +231,8 @@ private:
     }
 
     // Shortest augmenting paths: each true point in turn is matched to the predicted point that costs least after all
-    // rearrangements, or a true point on the path is left unmatched at the price. Node potentials keep the costs non-negative.
+    // rearrangements, or a true point on the path is left unmatched at the price. Node potentials keep the costs
+    // non-negative.
     void take_cheapest(Index n, Index m, Interrupt& interrupt) {
         std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
             return a.truth != b.truth ? a.truth < b.truth : nearer(a, b);
@@ -257,7 +265,8 @@ private:
         touched_.clear();
         settled_.clear();
         while (!queue_.empty()) queue_.pop();
-        Cost leaving{std::numeric_limits<std::int64_t>::max() / 4, 0.0};  // the cheapest way to leave one true point unmatched
+        Cost leaving{std::numeric_limits<std::int64_t>::max() / 4,
+                     0.0};  // the cheapest way to leave one true point unmatched
         Index left_alone = kNone;
         Index row = start;
         Cost here{0, 0.0};
@@ -280,7 +289,9 @@ private:
                 from_[j] = row;
                 queue_.push({at, j});
             }
-            while (!queue_.empty() && (state_[queue_.top().pred] == kSettled || path_[queue_.top().pred] < queue_.top().at)) queue_.pop();
+            while (!queue_.empty() &&
+                   (state_[queue_.top().pred] == kSettled || path_[queue_.top().pred] < queue_.top().at))
+                queue_.pop();
             if (queue_.empty() || !(queue_.top().at < leaving)) {
                 total = leaving;
                 break;
@@ -311,7 +322,8 @@ private:
         }
     }
 
-    // Along the path from `start`, each row takes the next predicted point; it ends at a free one, or at the row left alone.
+    // Along the path from `start`, each row takes the next predicted point; it ends at a free one, or at the row left
+    // alone.
     void rearrange(Index start, Index free, Index left_alone) {
         Index j = free;
         if (free == kNone) {
@@ -334,7 +346,9 @@ private:
         Index pred;
     };
     struct Later {
-        bool operator()(const Entry& a, const Entry& b) const { return b.at < a.at || (!(a.at < b.at) && b.pred < a.pred); }
+        bool operator()(const Entry& a, const Entry& b) const {
+            return b.at < a.at || (!(a.at < b.at) && b.pred < a.pred);
+        }
     };
     enum State : char { kUnseen, kSeen, kSettled };
 
@@ -371,7 +385,8 @@ private:
 };
 
 template <int D>
-Matches match(const Cloud& truth, const Cloud& pred, Gate gate, MatchRule rule, int threads, const std::function<bool()>& should_stop) {
+Matches match(const Cloud& truth, const Cloud& pred, Gate gate, MatchRule rule, int threads,
+              const std::function<bool()>& should_stop) {
     Team team(threads, should_stop);
     const Ordered ordered_truth(truth, D, team, std::numeric_limits<double>::max());
     const Ordered ordered_pred(pred, D, team, std::numeric_limits<double>::max());
@@ -379,7 +394,8 @@ Matches match(const Cloud& truth, const Cloud& pred, Gate gate, MatchRule rule, 
     // Each frame gets room for the most pairs it can have; the gaps are closed afterwards.
     std::vector<std::size_t> place(frames.size() + 1, 0);
     for (std::size_t k = 0; k < frames.size(); ++k) {
-        place[k + 1] = place[k] + static_cast<std::size_t>(std::min(frames[k].truth_end - frames[k].truth_begin, frames[k].pred_end - frames[k].pred_begin));
+        place[k + 1] = place[k] + static_cast<std::size_t>(std::min(frames[k].truth_end - frames[k].truth_begin,
+                                                                    frames[k].pred_end - frames[k].pred_begin));
     }
     std::vector<std::size_t> count(frames.size(), 0);
     Matches matches;
@@ -421,7 +437,8 @@ Matches match(const Cloud& truth, const Cloud& pred, Gate gate, MatchRule rule, 
 
 Matches match_frames(const Cloud& truth, const Cloud& pred, int dim, Gate gate, MatchRule rule, int threads,
                      const std::function<bool()>& should_stop) {
-    return dim == 2 ? match<2>(truth, pred, gate, rule, threads, should_stop) : match<3>(truth, pred, gate, rule, threads, should_stop);
+    return dim == 2 ? match<2>(truth, pred, gate, rule, threads, should_stop)
+                    : match<3>(truth, pred, gate, rule, threads, should_stop);
 }
 
 }  // namespace flatmetric

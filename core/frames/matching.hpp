@@ -26,8 +26,8 @@ struct Matches {
     Column<double> distance;  // over all coordinates
 };
 
-// Matches the points of every frame one to one, frame by frame, in order of the true rows within each. Ties go to the lower
-// true row, then to the lower predicted one. The clouds have two or three coordinates. Throws Interrupted.
+// Matches the points of every frame one to one, frame by frame, in order of the true rows within each. Ties go to the
+// lower true row, then to the lower predicted one. The clouds have two or three coordinates. Throws Interrupted.
 Matches match_frames(const Cloud& truth, const Cloud& pred, int dim, Gate gate, MatchRule rule, int threads,
                      const std::function<bool()>& should_stop);
 

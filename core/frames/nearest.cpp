@@ -110,7 +110,8 @@ private:
             boxes[0].low[k] = std::min(boxes[0].low[k], boxes[1].low[k]);
             boxes[0].high[k] = std::max(boxes[0].high[k], boxes[1].high[k]);
         }
-        return Lattice<D>::over(boxes[0].low.data(), boxes[0].high.data(), std::max(sides_[0].n, sides_[1].n), kPerCell);
+        return Lattice<D>::over(boxes[0].low.data(), boxes[0].high.data(), std::max(sides_[0].n, sides_[1].n),
+                                kPerCell);
     }
 
     template <class Body>
@@ -133,7 +134,8 @@ private:
         for (std::size_t task = 0; task < results.size(); ++task) {
             const int side = task < runs ? 0 : 1;
             sums_[side].add(results[task].sum);
-            undecided_[side].insert(undecided_[side].end(), results[task].undecided.begin(), results[task].undecided.end());
+            undecided_[side].insert(undecided_[side].end(), results[task].undecided.begin(),
+                                    results[task].undecided.end());
         }
     }
 
@@ -145,9 +147,11 @@ private:
         std::vector<Index> looking;
     };
 
-    // All points of a row of cells first search their own row of the other side; then, row by row, each neighbouring row
-    // that may hold a nearer point. Consecutive searches belong to different points, so none waits for the one before.
-    void ask_row(const CellPoints<D>& mine, const CellPoints<D>& other, std::size_t number, RowOfCells& row, TaskResult& results) const {
+    // All points of a row of cells first search their own row of the other side; then, row by row, each neighbouring
+    // row that may hold a nearer point. Consecutive searches belong to different points, so none waits for the one
+    // before.
+    void ask_row(const CellPoints<D>& mine, const CellPoints<D>& other, std::size_t number, RowOfCells& row,
+                 TaskResult& results) const {
         const Index width = lattice_.count[0];
         const std::size_t first_cell = number * static_cast<std::size_t>(width);
         const Index begin = mine.begins(first_cell)[0];
@@ -157,11 +161,13 @@ private:
         row.cell.resize(count);
         row.looking.resize(count);
         for (Index c = 0; c < width; ++c) {
-            std::fill(row.cell.begin() + (mine.begins(first_cell)[c] - begin), row.cell.begin() + (mine.begins(first_cell)[c + 1] - begin), c);
+            std::fill(row.cell.begin() + (mine.begins(first_cell)[c] - begin),
+                      row.cell.begin() + (mine.begins(first_cell)[c + 1] - begin), c);
         }
         const auto look = [&](Index i, const Index* begins) {
             const Index c = row.cell[i];
-            row.least[i] = other.least_among(begins[c > 0 ? c - 1 : 0], begins[c + 2 < width ? c + 2 : width], mine.point(begin + i), row.least[i]);
+            row.least[i] = other.least_among(begins[c > 0 ? c - 1 : 0], begins[c + 2 < width ? c + 2 : width],
+                                             mine.point(begin + i), row.least[i]);
         };
         const Index* const own = other.begins(first_cell);
         for (Index i = 0; i < count; ++i) look(i, own);
@@ -246,7 +252,8 @@ private:
         }
     }
 
-    double least_around(const CellPoints<D>& other, const std::array<double, D>& q, const typename Lattice<D>::Place& here, int rings) const {
+    double least_around(const CellPoints<D>& other, const std::array<double, D>& q,
+                        const typename Lattice<D>::Place& here, int rings) const {
         const auto from = [&](int axis) { return std::max<Index>(here[axis] - rings, 0); };
         const auto to = [&](int axis) { return std::min<Index>(here[axis] + rings, lattice_.count[axis] - 1); };
         auto at = here;
@@ -339,7 +346,8 @@ Nearest search(const Cloud& truth, const Cloud& pred, int threads, const std::fu
 
 }  // namespace
 
-Nearest nearest_in_frames(const Cloud& truth, const Cloud& pred, int dim, int threads, const std::function<bool()>& should_stop) {
+Nearest nearest_in_frames(const Cloud& truth, const Cloud& pred, int dim, int threads,
+                          const std::function<bool()>& should_stop) {
     return dim == 2 ? search<2>(truth, pred, threads, should_stop) : search<3>(truth, pred, threads, should_stop);
 }
 

@@ -8,7 +8,8 @@
 
 namespace flatmetric {
 
-// For each frame: how many points of a side have a nearest one on the other, and the sum of their squared distances to it.
+// For each frame: how many points of a side have a nearest one on the other, and the sum of their squared distances to
+// it.
 struct Nearest {
     Column<std::int64_t> frame;
     Column<std::int64_t> truth_count;
@@ -18,6 +19,7 @@ struct Nearest {
 };
 
 // The clouds have two or three coordinates. Throws Interrupted.
-Nearest nearest_in_frames(const Cloud& truth, const Cloud& pred, int dim, int threads, const std::function<bool()>& should_stop);
+Nearest nearest_in_frames(const Cloud& truth, const Cloud& pred, int dim, int threads,
+                          const std::function<bool()>& should_stop);
 
 }  // namespace flatmetric

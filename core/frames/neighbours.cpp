@@ -39,7 +39,9 @@ double squared_distance(const double* a, const double* b) {
 template <int D>
 class Frameful {
 public:
-    Frameful(Points<D> others, std::size_t pairs, Interrupt& interrupt) : others_(others), treed_(pairs > kPairsWorthTree) {
+    Frameful(Points<D> others, std::size_t pairs, Interrupt& interrupt)
+        : others_(others),
+          treed_(pairs > kPairsWorthTree) {
         if (treed_) tree_.build(others, interrupt);
     }
 
@@ -59,7 +61,8 @@ public:
                 if (j != itself) best.offer(squared_distance<D>(q, others_[j]), j);
             }
             const bool more = found_.size() >= wanted;
-            if (!more || (best.point != kNobody && best.squared < found_.back().distance * found_.back().distance)) return best;
+            if (!more || (best.point != kNobody && best.squared < found_.back().distance * found_.back().distance))
+                return best;
         }
     }
 
@@ -71,7 +74,8 @@ private:
 };
 
 template <int D>
-Neighbours search(const Cloud& points, const Cloud& others, double reach, bool apart, int threads, const std::function<bool()>& should_stop) {
+Neighbours search(const Cloud& points, const Cloud& others, double reach, bool apart, int threads,
+                  const std::function<bool()>& should_stop) {
     Team team(threads, should_stop);
     const Ordered ordered(points, D, team, std::numeric_limits<double>::max());
     const Ordered ordered_others(others, D, team, std::numeric_limits<double>::max());
@@ -84,13 +88,15 @@ Neighbours search(const Cloud& points, const Cloud& others, double reach, bool a
             const Frame& frame = frames[f];
             const Points<D> here = ordered.cloud.points<D>(D, frame.truth_begin, frame.truth_end);
             const Points<D> there = ordered_others.cloud.points<D>(D, frame.pred_begin, frame.pred_end);
-            Frameful<D> frameful(there, static_cast<std::size_t>(here.n) * static_cast<std::size_t>(there.n), interrupt);
+            Frameful<D> frameful(there, static_cast<std::size_t>(here.n) * static_cast<std::size_t>(there.n),
+                                 interrupt);
             for (Index i = 0; i < here.n; ++i) {
                 const Best best = frameful.nearest(here[i], reach, apart ? i : kNobody);
                 const std::size_t row = ordered.original(frame.truth_begin + i);
                 const bool any = best.point != kNobody;
                 found.distance[row] = any ? std::sqrt(best.squared) : std::numeric_limits<double>::infinity();
-                found.row[row] = any ? static_cast<std::int64_t>(ordered_others.original(frame.pred_begin + best.point)) : -1;
+                found.row[row] =
+                    any ? static_cast<std::int64_t>(ordered_others.original(frame.pred_begin + best.point)) : -1;
             }
         }
     });
@@ -99,8 +105,8 @@ Neighbours search(const Cloud& points, const Cloud& others, double reach, bool a
 
 }  // namespace
 
-Neighbours neighbours_in_frames(const Cloud& points, const Cloud& others, int dim, double reach, bool apart, int threads,
-                                const std::function<bool()>& should_stop) {
+Neighbours neighbours_in_frames(const Cloud& points, const Cloud& others, int dim, double reach, bool apart,
+                                int threads, const std::function<bool()>& should_stop) {
     return dim == 2 ? search<2>(points, others, reach, apart, threads, should_stop)
                     : search<3>(points, others, reach, apart, threads, should_stop);
 }

@@ -46,8 +46,8 @@ struct Frame {
 // A coordinate or mass that is too large, or not a number.
 struct BeyondLimit {};
 
-// A cloud with its rows in frame order: a copy, since the caller's memory may change while it is worked with. Coordinates and
-// masses of the copy are at most `largest`; throws BeyondLimit for others.
+// A cloud with its rows in frame order: a copy, since the caller's memory may change while it is worked with.
+// Coordinates and masses of the copy are at most `largest`; throws BeyondLimit for others.
 class Ordered {
 public:
     Cloud cloud;
@@ -59,7 +59,9 @@ public:
         mass_.resize(in.mass == nullptr ? 0 : n);
         if (in.frame != nullptr) {
             frame_.resize(n);
-            over_ranges(n, team, [&](std::size_t begin, std::size_t end) { std::copy(in.frame + begin, in.frame + end, frame_.data() + begin); });
+            over_ranges(n, team, [&](std::size_t begin, std::size_t end) {
+                std::copy(in.frame + begin, in.frame + end, frame_.data() + begin);
+            });
             cloud.frame = frame_.data();
             if (!in_order(frame_.data(), in.n, team)) {
                 row_.resize(n);
@@ -78,7 +80,8 @@ public:
             }
             const bool fits = all_within(coords_.data() + begin * width, (end - begin) * width, largest) &&
                               (in.mass == nullptr || (all_within(mass_.data() + begin, end - begin, largest) &&
-                                                      std::all_of(mass_.data() + begin, mass_.data() + end, [](double m) { return m >= 0.0; })));
+                                                      std::all_of(mass_.data() + begin, mass_.data() + end,
+                                                                  [](double m) { return m >= 0.0; })));
             if (!fits) throw BeyondLimit{};
         });
         cloud.coords = coords_.data();

@@ -15,19 +15,21 @@ std::size_t parts(std::size_t count) { return (count + kAtATime - 1) / kAtATime;
 
 void fill_with_zeros(Column<double>& values, Team& team) {
     team.run(parts(values.size()), [&](std::size_t part, int, Interrupt&) {
-        std::fill(values.begin() + part * kAtATime, values.begin() + std::min(values.size(), (part + 1) * kAtATime), 0.0);
+        std::fill(values.begin() + part * kAtATime, values.begin() + std::min(values.size(), (part + 1) * kAtATime),
+                  0.0);
     });
 }
 
 // `Dim` is the number of coordinates, or 0 where only `dim` knows it.
 template <std::size_t Dim>
-void add_pairs(const Cloud& truth, const Cloud& pred, std::size_t dim, const PlanRows& pairs, std::size_t begin, std::size_t end,
-               bool of_truth, Slopes& slopes) {
+void add_pairs(const Cloud& truth, const Cloud& pred, std::size_t dim, const PlanRows& pairs, std::size_t begin,
+               std::size_t end, bool of_truth, Slopes& slopes) {
     const std::size_t width = Dim == 0 ? dim : Dim;
     for (std::size_t k = begin; k < end; ++k) {
         // Checked here, not in a pass of its own, which would read all rows twice; below 0 is beyond the end, too.
         const auto row = static_cast<std::size_t>(pairs.truth[k]), partner = static_cast<std::size_t>(pairs.pred[k]);
-        if (row >= static_cast<std::size_t>(truth.n) || partner >= static_cast<std::size_t>(pred.n)) throw std::out_of_range("rows within the clouds");
+        if (row >= static_cast<std::size_t>(truth.n) || partner >= static_cast<std::size_t>(pred.n))
+            throw std::out_of_range("rows within the clouds");
         if (pairs.distance[k] == 0.0) continue;
         const std::size_t from = row * width, to = partner * width;
         const double factor = (pairs.mass == nullptr ? 1.0 : pairs.mass[k]) / pairs.distance[k];
@@ -41,9 +43,11 @@ void add_pairs(const Cloud& truth, const Cloud& pred, std::size_t dim, const Pla
 
 }  // namespace
 
-Slopes slopes_of_plan(const Cloud& truth, const Cloud& pred, int dim, const PlanRows& pairs, bool of_truth, int threads) {
+Slopes slopes_of_plan(const Cloud& truth, const Cloud& pred, int dim, const PlanRows& pairs, bool of_truth,
+                      int threads) {
     const auto width = static_cast<std::size_t>(dim);
-    Slopes slopes{Column<double>(of_truth ? static_cast<std::size_t>(truth.n) * width : 0), Column<double>(static_cast<std::size_t>(pred.n) * width)};
+    Slopes slopes{Column<double>(of_truth ? static_cast<std::size_t>(truth.n) * width : 0),
+                  Column<double>(static_cast<std::size_t>(pred.n) * width)};
     // To start a thread takes as long as some thousand pairs.
     Team team(static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads), 1 + pairs.n / (2 * kAtATime))));
     fill_with_zeros(slopes.truth, team);

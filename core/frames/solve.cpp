@@ -15,7 +15,7 @@ namespace flatmetric {
 namespace {
 
 constexpr std::size_t kPointsWorthAThread = 4096;  // starting a thread costs about as much as solving these
-constexpr double kEqualMasses = 1e-12;  // relative: a bound on the rounding error of a sum of masses
+constexpr double kEqualMasses = 1e-12;             // relative: a bound on the rounding error of a sum of masses
 
 template <int D>
 void require_equal_masses(const Cloud& truth, const Cloud& pred, int dim, const std::vector<Frame>& frames) {
@@ -29,8 +29,8 @@ void require_equal_masses(const Cloud& truth, const Cloud& pred, int dim, const 
 template <int D>
 class FrameSolver {
 public:
-    FrameSolver(const Ordered& truth, const Ordered& pred, int dim, double lam, double divisor, Method method, Team& team,
-                Solution& solution)
+    FrameSolver(const Ordered& truth, const Ordered& pred, int dim, double lam, double divisor, Method method,
+                Team& team, Solution& solution)
         : truth_(truth),
           pred_(pred),
           dim_(dim),
@@ -63,7 +63,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t kRun = 4;          // frames taken at a time
+    static constexpr std::size_t kRun = 4;       // frames taken at a time
     static constexpr Index kTogether = 1 << 15;  // points of a frame that is worth a team
 
     // The state of one thread: its solver, and the pairs of the runs of frames that it took, one run after the other.
@@ -89,7 +89,8 @@ private:
         const std::size_t frames = solution_.frames.size();
         for (std::size_t k = 0; k < frames; ++k) {
             const Frame& frame = solution_.frames[k];
-            const double points = static_cast<double>(frame.truth_end - frame.truth_begin) + (frame.pred_end - frame.pred_begin);
+            const double points =
+                static_cast<double>(frame.truth_end - frame.truth_begin) + (frame.pred_end - frame.pred_begin);
             const bool together = team_.size() > 1 && points > kTogether && points > share;
             if (together || runs_.empty() || runs_.back().together || k - runs_.back().first_frame == kRun) {
                 runs_.push_back({k, k, together});
@@ -102,8 +103,10 @@ private:
         Worker& mine = workers_[self];
         if (!mine.solver) {
             mine.solver.emplace();
-            // An even share of the most pairs that unit masses can have: growing step by step would touch twice the memory.
-            mine.pairs.truth.reserve(std::min(truth_.cloud.n, pred_.cloud.n) / std::min(workers_.size(), runs_.size()) + 1);
+            // An even share of the most pairs that unit masses can have: growing step by step would touch twice the
+            // memory.
+            mine.pairs.truth.reserve(std::min(truth_.cloud.n, pred_.cloud.n) / std::min(workers_.size(), runs_.size()) +
+                                     1);
             mine.pairs.pred.reserve(mine.pairs.truth.capacity());
             mine.pairs.distance.reserve(mine.pairs.truth.capacity());
         }
@@ -132,10 +135,11 @@ private:
     }
 
     void add_up() {
-        const auto total = [this](double Parts::*part) {
+        const auto total = [this](double Parts::* part) {
             return sum_of(solution_.parts.size(), [&](std::size_t k) { return solution_.parts[k].*part; });
         };
-        solution_.total = {total(&Parts::displaced), total(&Parts::missed), total(&Parts::false_), total(&Parts::lower_bound), 0};
+        solution_.total = {total(&Parts::displaced), total(&Parts::missed), total(&Parts::false_),
+                           total(&Parts::lower_bound), 0};
         for (const Parts& parts : solution_.parts) solution_.total.by_simplex += parts.by_simplex;
         truth_.restore_order(solution_.truth_potential, team_);
         pred_.restore_order(solution_.pred_potential, team_);
@@ -152,7 +156,8 @@ private:
             run.place = count;
             count += run.count;
         }
-        const bool with_mass = std::any_of(workers_.begin(), workers_.end(), [](const Worker& w) { return !w.pairs.mass.empty(); });
+        const bool with_mass =
+            std::any_of(workers_.begin(), workers_.end(), [](const Worker& w) { return !w.pairs.mass.empty(); });
         solution_.pairs.resize(count, with_mass);
         team_.run(workers_.size(), [&](std::size_t worker, int, Interrupt&) {
             for (const Run& run : runs_) {
@@ -166,7 +171,7 @@ private:
     }
 
     template <class T>
-    void move_column(const Run& run, Column<T> Pairs::*column) {
+    void move_column(const Run& run, Column<T> Pairs::* column) {
         const T* from = (workers_[run.worker].pairs.*column).data() + run.begin;
         std::copy_n(from, run.count, (solution_.pairs.*column).data() + run.place);
     }
@@ -199,8 +204,8 @@ Solution solve(const Cloud& truth, const Cloud& pred, int dim, double lam, doubl
 
 }  // namespace
 
-Solution solve_frames(const Cloud& truth, const Cloud& pred, int dim, double lam, double divisor, Method method, int threads,
-                      const std::function<bool()>& should_stop) {
+Solution solve_frames(const Cloud& truth, const Cloud& pred, int dim, double lam, double divisor, Method method,
+                      int threads, const std::function<bool()>& should_stop) {
     switch (dim) {
         case 1:
             return solve<1>(truth, pred, dim, lam, divisor, method, threads, should_stop);

@@ -27,10 +27,10 @@ struct UnequalMasses {
     double pred_mass;
 };
 
-// Solves every frame on its own, spread over `threads` threads; the result does not depend on their number. All costs in
-// it are divided by `divisor`.
-// `should_stop` is polled from the calling thread. Throws Interrupted, UnequalMasses or BeyondLimit.
-Solution solve_frames(const Cloud& truth, const Cloud& pred, int dim, double lam, double divisor, Method method, int threads,
-                      const std::function<bool()>& should_stop);
+// Solves every frame on its own, spread over `threads` threads; the result does not depend on their number. All costs
+// in it are divided by `divisor`. `should_stop` is polled from the calling thread. Throws Interrupted, UnequalMasses or
+// BeyondLimit.
+Solution solve_frames(const Cloud& truth, const Cloud& pred, int dim, double lam, double divisor, Method method,
+                      int threads, const std::function<bool()>& should_stop);
 
 }  // namespace flatmetric

@@ -55,9 +55,9 @@ void fill(Bytes& bytes, Problem& problem, std::vector<double>& coords, std::vect
     for (unsigned i = 0; i < n; ++i) {
         for (int k = 0; k < problem.dim; ++k) {
             double c = n > 40 ? uniform(random) : bytes.unit();
-            if (kind == 1) c = std::floor(c * 5.0);         // lattice
-            if (kind == 2) c = k == 0 ? c : 0.25;           // on a line
-            if (kind == 3) c = std::floor(c * 2.0) * 0.3;   // repeated points
+            if (kind == 1) c = std::floor(c * 5.0);                           // lattice
+            if (kind == 2) c = k == 0 ? c : 0.25;                             // on a line
+            if (kind == 3) c = std::floor(c * 2.0) * 0.3;                     // repeated points
             if (kind == 4) c = std::floor(c * 3.0) + uniform(random) * 0.05;  // clusters
             coords.push_back(c * scale);
         }
@@ -91,9 +91,9 @@ Problem decode(Bytes& bytes) {
 
 void require(bool holds, const char* what, const Problem& problem) {
     if (holds) return;
-    std::fprintf(stderr, "broken: %s (dim %d, %zu x %zu, lam %g, weighted %d, framed %d, method %d)\n", what, problem.dim,
-                 problem.truth_mass.size(), problem.pred_mass.size(), problem.lam, problem.weighted, problem.framed,
-                 static_cast<int>(problem.method));
+    std::fprintf(stderr, "broken: %s (dim %d, %zu x %zu, lam %g, weighted %d, framed %d, method %d)\n", what,
+                 problem.dim, problem.truth_mass.size(), problem.pred_mass.size(), problem.lam, problem.weighted,
+                 problem.framed, static_cast<int>(problem.method));
     std::abort();
 }
 
@@ -102,7 +102,9 @@ double norm(const Problem& problem, std::size_t i, std::size_t j) {
 }
 
 void check(const Problem& problem, const Solution& solution) {
-    const auto mass = [&](const std::vector<double>& given, std::size_t i) { return problem.weighted ? given[i] : 1.0; };
+    const auto mass = [&](const std::vector<double>& given, std::size_t i) {
+        return problem.weighted ? given[i] : 1.0;
+    };
     const std::size_t n = problem.truth_mass.size();
     const std::size_t m = problem.pred_mass.size();
     double largest = 0.0;
@@ -167,8 +169,8 @@ void solve_and_check(const std::uint8_t* data, std::size_t size) {
                      problem.framed ? frame.data() : nullptr};
     };
     check(problem, solve_frames(cloud(problem.truth, problem.truth_mass, problem.truth_frame),
-                                cloud(problem.pred, problem.pred_mass, problem.pred_frame), problem.dim, problem.lam, 1.0,
-                                problem.method, problem.threads, {}));
+                                cloud(problem.pred, problem.pred_mass, problem.pred_frame), problem.dim, problem.lam,
+                                1.0, problem.method, problem.threads, {}));
 }
 
 }  // namespace

@@ -15,9 +15,15 @@ using namespace flatmetric;
 namespace {
 
 std::string random_text(std::mt19937& rng) {
-    static const char* const kTokens[] = {"1", "-2.5", "3e5", "nan", "1e400", "0.1234567890123456789", "\"4\"", "\"a,b\"", "x",
-                                          ",",  ",",   ",",   "\n",  "\r\n",  "\r",                    " ",      "\t",       "#",
-                                          "\"", "\0",  "9007199254740993", "-",    "e",     ".",                     "\n"};
+    static const char* const kTokens[] = {"1",     "-2.5",    "3e5",
+                                          "nan",   "1e400",   "0.1234567890123456789",
+                                          "\"4\"", "\"a,b\"", "x",
+                                          ",",     ",",       ",",
+                                          "\n",    "\r\n",    "\r",
+                                          " ",     "\t",      "#",
+                                          "\"",    "\0",      "9007199254740993",
+                                          "-",     "e",       ".",
+                                          "\n"};
     std::string text;
     for (int tokens = static_cast<int>(rng() % 60); tokens > 0; --tokens) {
         const char* const token = kTokens[rng() % (sizeof kTokens / sizeof *kTokens)];
@@ -60,13 +66,18 @@ int main(int argc, char** argv) {
     long long count = 0;
     for (; std::chrono::steady_clock::now() < end; ++count) {
         const char delimiter = ", \t"[rng() % 3];
-        const TableLayout layout{delimiter,     {{0, CellKind::whole}, {1, CellKind::number}, {2, CellKind::optional}}, 3, rng() % 2 == 0,
-                                 rng() % 2 == 0, 0};
+        const TableLayout layout{delimiter,
+                                 {{0, CellKind::whole}, {1, CellKind::number}, {2, CellKind::optional}},
+                                 3,
+                                 rng() % 2 == 0,
+                                 rng() % 2 == 0,
+                                 0};
         const std::string text = random_text(rng);
         const Outcome all = parsed(layout, text, rng, true);
         const Outcome pieces = parsed(layout, text, rng, false);
-        const bool fine = all.fault.kind == pieces.fault.kind && all.fault.line == pieces.fault.line && all.lines == pieces.lines &&
-                          all.values[0].wholes == pieces.values[0].wholes && same(all.values[1].numbers, pieces.values[1].numbers) &&
+        const bool fine = all.fault.kind == pieces.fault.kind && all.fault.line == pieces.fault.line &&
+                          all.lines == pieces.lines && all.values[0].wholes == pieces.values[0].wholes &&
+                          same(all.values[1].numbers, pieces.values[1].numbers) &&
                           same(all.values[2].numbers, pieces.values[2].numbers);
         if (!fine) {
             std::fprintf(stderr, "text in pieces differs from text as a whole:\n%s\n", text.c_str());

@@ -22,13 +22,15 @@ public:
         const double height = dims() > 1 ? box.high[1] - box.low[1] : 0.0;
         const double most = kCells * n;
         // A little wider than reach, for the rounding of the cells' borders.
-        const double side = std::max(reach * (1.0 + 1e-9), std::max(std::sqrt(width * height / most), std::max(width, height) / most));
+        const double side =
+            std::max(reach * (1.0 + 1e-9), std::max(std::sqrt(width * height / most), std::max(width, height) / most));
         first_ = axis(box.low[0], width, side);
         second_ = axis(dims() > 1 ? box.low[1] : 0.0, height, side);
         start_.assign(static_cast<std::size_t>(first_.cells) * second_.cells + 1, 0);
         cell_.resize(n);
         for (Index i = 0; i < n; ++i) {
-            cell_[i] = first_.inner_cell(points[i][0]) * second_.cells + (dims() > 1 ? second_.inner_cell(points[i][1]) : 0);
+            cell_[i] =
+                first_.inner_cell(points[i][0]) * second_.cells + (dims() > 1 ? second_.inner_cell(points[i][1]) : 0);
             ++start_[cell_[i]];
         }
         // Ends of the cells first; filling backwards turns them into starts.

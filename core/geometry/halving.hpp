@@ -12,8 +12,8 @@
 
 namespace flatmetric {
 
-// Points halved again and again across the widest axis, down to single ones: every range of places that this leads to holds points that
-// lie together. A range from begin to end is halved at `middle`, and no two ranges at the same place.
+// Points halved again and again across the widest axis, down to single ones: every range of places that this leads to
+// holds points that lie together. A range from begin to end is halved at `middle`, and no two ranges at the same place.
 template <int D>
 class Halving {
 public:

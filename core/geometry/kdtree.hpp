@@ -62,7 +62,8 @@ public:
         low_.assign(nodes, 0.0);
         handles_.resize(size_);
         over_ranges(size_, crew, [&](std::size_t begin, std::size_t end) {
-            for (auto i = static_cast<Index>(begin); i < static_cast<Index>(end); ++i) handles_[i] = Handle(points[i], i);
+            for (auto i = static_cast<Index>(begin); i < static_cast<Index>(end); ++i)
+                handles_[i] = Handle(points[i], i);
         });
         leaf_begin_.resize((std::size_t{1} << depth_) + 1);
         leaf_begin_.back() = size_;
@@ -113,7 +114,8 @@ public:
         return {begin, end};
     }
 
-    // No point outside a subtree is closer to q than `distance`, and none outside the larger subtree of `level` is as close.
+    // No point outside a subtree is closer to q than `distance`, and none outside the larger subtree of `level` is as
+    // close.
     struct Margin {
         double distance;
         int level;
@@ -174,7 +176,8 @@ public:
     }
 
     // The same among the points of a subtree.
-    double nearest(Subtree among, const double* q, double reach, std::size_t wanted, std::vector<Neighbour>& found) const {
+    double nearest(Subtree among, const double* q, double reach, std::size_t wanted,
+                   std::vector<Neighbour>& found) const {
         found.clear();
         double squared_radius = reach * reach;
         collect(among.node, among.depth, q, wanted, squared_radius, found);
@@ -204,7 +207,9 @@ public:
     // The leaf that holds a point; `guess` is looked at first.
     Index leaf_with(Index point, Index guess) const {
         if (leaf_begin_[guess] <= point && point < leaf_begin_[guess + 1]) return guess;
-        return static_cast<Index>(std::upper_bound(leaf_begin_.begin(), leaf_begin_.end(), point) - leaf_begin_.begin()) - 1;
+        return static_cast<Index>(std::upper_bound(leaf_begin_.begin(), leaf_begin_.end(), point) -
+                                  leaf_begin_.begin()) -
+               1;
     }
     const double* leaf_low(Index leaf) const { return box(node_of(leaf)); }
     const double* leaf_high(Index leaf) const { return box(node_of(leaf)) + dims(); }
@@ -212,8 +217,8 @@ public:
     Index leaf_begin(Index leaf) const { return leaf_begin_[leaf]; }
     Index leaves() const { return static_cast<Index>(leaf_begin_.size()) - 1; }
 
-    // Fills `found` with the leaves of a subtree that may hold points closer than `reach` to the box from low to high, in order of distance.
-    // False, with some of them, if there are more than `most`.
+    // Fills `found` with the leaves of a subtree that may hold points closer than `reach` to the box from low to high,
+    // in order of distance. False, with some of them, if there are more than `most`.
     bool near_leaves(Subtree among, const double* low, const double* high, double reach, std::size_t most,
                      std::vector<LeafAt>& found) const {
         found.clear();
@@ -224,8 +229,8 @@ public:
         return found.size() <= most;
     }
 
-    // Calls visit(leaf) for the leaves of a subtree that may hold points as close as `reach` to q, but for those below nodes to skip(node). The
-    // node of a leaf is leaves() - 1 + leaf, and that above a node (node - 1) / 2.
+    // Calls visit(leaf) for the leaves of a subtree that may hold points as close as `reach` to q, but for those below
+    // nodes to skip(node). The node of a leaf is leaves() - 1 + leaf, and that above a node (node - 1) / 2.
     template <class Skip, class Visit>
     void visit_leaves(Subtree among, const double* q, double reach, const Skip& skip, const Visit& visit) const {
         if (skip(among.node) || squared_distance_to_box(among.node, q) > reach * reach) return;
@@ -243,7 +248,8 @@ public:
         bound_prices(whole(), price);
     }
 
-    // The same for the nodes of a subtree alone: prices outside, and those that nodes above it know, must not have gone down.
+    // The same for the nodes of a subtree alone: prices outside, and those that nodes above it know, must not have gone
+    // down.
     template <class Price>
     void bound_prices(Subtree of, const Price& price) {
         const auto [begin, end] = range(of);
@@ -270,10 +276,11 @@ public:
         }
     }
 
-    // Calls visit(point, distance) at least for every point with distance >= horizon and distance + price < limit. `visit` may
-    // lower `limit`. Bounds met on the way are tightened. Returns how many nodes were met.
+    // Calls visit(point, distance) at least for every point with distance >= horizon and distance + price < limit.
+    // `visit` may lower `limit`. Bounds met on the way are tightened. Returns how many nodes were met.
     template <class Price, class Visit>
-    std::size_t visit_cheap(const double* q, double horizon, const double& limit, const Price& price, const Visit& visit) {
+    std::size_t visit_cheap(const double* q, double horizon, const double& limit, const Price& price,
+                            const Visit& visit) {
         return visit_cheap(whole(), q, horizon, limit, price, visit);
     }
 
@@ -292,8 +299,8 @@ public:
 
     // The same for the points of the leaves in `list` alone, which `near_leaves` made for q.
     template <class Price, class Visit>
-    std::size_t visit_cheap(const LeafAt* list, const LeafAt* list_end, const double* q, double horizon, const double& limit,
-                            const Price& price, const Visit& visit) {
+    std::size_t visit_cheap(const LeafAt* list, const LeafAt* list_end, const double* q, double horizon,
+                            const double& limit, const Price& price, const Visit& visit) {
         const LeafAt* const begin = list;
         for (; list != list_end && list->distance < limit; ++list) {
             const std::size_t node = node_of(list->leaf);
@@ -364,7 +371,9 @@ private:
         split_all(2 * node + 2, mid, end, depth - 1, interrupt);
     }
 
-    double squared_distance_to_box(std::size_t node, const double* q) const { return squared_distance_to_box(node, q, q); }
+    double squared_distance_to_box(std::size_t node, const double* q) const {
+        return squared_distance_to_box(node, q, q);
+    }
 
     // Between the node's box and the one from low to high.
     double squared_distance_to_box(std::size_t node, const double* low, const double* high) const {
@@ -414,7 +423,8 @@ private:
         if (depth == 0) {
             const Points<D> all = points();
             const Index end = leaf_begin_[leaf_of(node) + 1];
-            for (Index i = leaf_begin_[leaf_of(node)]; i < end; ++i) least = std::min(least, squared_distance<D>(q, all[i], dims()));
+            for (Index i = leaf_begin_[leaf_of(node)]; i < end; ++i)
+                least = std::min(least, squared_distance<D>(q, all[i], dims()));
             return;
         }
         const double left = squared_distance_to_box(2 * node + 1, q);
@@ -480,8 +490,8 @@ private:
     }
 
     template <class Price, class Visit>
-    std::size_t visit_cheap(std::size_t node, int depth, const double* q, double horizon, const double& limit, const Price& price,
-                            const Visit& visit) {
+    std::size_t visit_cheap(std::size_t node, int depth, const double* q, double horizon, const double& limit,
+                            const Price& price, const Visit& visit) {
         if (depth == 0) {
             visit_leaf(node, q, horizon, limit, price, visit);
             return 1;
@@ -495,7 +505,8 @@ private:
     }
 
     template <class Price, class Visit>
-    void look_cheap(std::size_t node, int depth, const double* q, const double& limit, const Price& price, const Visit& visit) const {
+    void look_cheap(std::size_t node, int depth, const double* q, const double& limit, const Price& price,
+                    const Visit& visit) const {
         if (depth == 0) {
             const Points<D> all = points();
             const Index end = leaf_begin_[leaf_of(node) + 1];
@@ -506,12 +517,14 @@ private:
             }
             return;
         }
-        visit_children(node, q, 0.0, limit, [&](std::size_t child) { look_cheap(child, depth - 1, q, limit, price, visit); });
+        visit_children(node, q, 0.0, limit,
+                       [&](std::size_t child) { look_cheap(child, depth - 1, q, limit, price, visit); });
     }
 
     // Calls visit(child), the nearer first, where points with distance >= horizon and distance + price < limit may be.
     template <class Visit>
-    void visit_children(std::size_t node, const double* q, double horizon, const double& limit, const Visit& visit) const {
+    void visit_children(std::size_t node, const double* q, double horizon, const double& limit,
+                        const Visit& visit) const {
         const double left = squared_distance_to_box(2 * node + 1, q);
         const double right = squared_distance_to_box(2 * node + 2, q);
         for (int turn = 0; turn < 2; ++turn) {

@@ -76,7 +76,8 @@ struct Lattice {
     // Cells that follow each other along the first axis have consecutive numbers: a row.
     std::size_t number(const Place& at) const {
         std::size_t cell = 0;
-        for (int k = D - 1; k >= 0; --k) cell = cell * static_cast<std::size_t>(count[k]) + static_cast<std::size_t>(at[k]);
+        for (int k = D - 1; k >= 0; --k)
+            cell = cell * static_cast<std::size_t>(count[k]) + static_cast<std::size_t>(at[k]);
         return cell;
     }
     std::size_t rows() const { return cells() / static_cast<std::size_t>(count[0]); }
@@ -91,7 +92,8 @@ struct Lattice {
     double seen(int rings) const {
         double margin = std::numeric_limits<double>::infinity();
         for (int k = 0; k < D; ++k) {
-            if (count[k] > 1) margin = std::min(margin, rings * side[k] - slack(k));  // else there is no wall to look behind
+            if (count[k] > 1)
+                margin = std::min(margin, rings * side[k] - slack(k));  // else there is no wall to look behind
         }
         return margin;
     }
@@ -107,7 +109,8 @@ class CellPoints {
 public:
     void build(Points<D> points, const Lattice<D>& lattice) {
         Column<std::uint32_t> cell(points.n);
-        begin_.assign(lattice.cells() + 2, 0);  // offset by one cell at first: filling the cells moves each begin to its end
+        begin_.assign(lattice.cells() + 2,
+                      0);  // offset by one cell at first: filling the cells moves each begin to its end
         for (Index i = 0; i < points.n; ++i) {
             cell[i] = static_cast<std::uint32_t>(lattice.number(lattice.place(points[i])));
             ++begin_[cell[i] + 2];
@@ -128,7 +131,8 @@ public:
     const Index* begins(std::size_t cell) const { return begin_.data() + cell; }
     const double* axis(int k) const { return axis_[k].data(); }
 
-    // The smallest of `least` and the squared distances from q to the points from `begin` to `end`. May look at one more.
+    // The smallest of `least` and the squared distances from q to the points from `begin` to `end`. May look at one
+    // more.
     double least_among(Index begin, Index end, const std::array<double, D>& q, double least) const {
         Double2 nearest = broadcast(least);
         for (Index j = begin; j < end; j += 2) {

@@ -13,13 +13,14 @@ namespace flatmetric {
 
 // Finds points of small `distance + price` where prices slope across the points, as they do where mass travels far.
 //
-// Each node of a balanced tree holds a plane under its prices: price(y) >= rest + slope (y - centre). A norm is convex, so with the
-// direction e from q to the centre, |y - q| >= |centre - q| + e (y - centre), and over the box with half-widths h
+// Each node of a balanced tree holds a plane under its prices: price(y) >= rest + slope (y - centre). A norm is convex,
+// so with the direction e from q to the centre, |y - q| >= |centre - q| + e (y - centre), and over the box with
+// half-widths h
 //
 //     |y - q| + price(y)  >=  |centre - q| + rest - sum |e_k + slope_k| h_k.
 //
-// Along the way of the mass the slope is -e, and the bound is as sharp for a large box as for a small one. Any slope gives a valid bound.
-// Points must come in an order in which neighbours are near each other.
+// Along the way of the mass the slope is -e, and the bound is as sharp for a large box as for a small one. Any slope
+// gives a valid bound. Points must come in an order in which neighbours are near each other.
 template <int D>
 class SlopeTree {
 public:
@@ -50,13 +51,14 @@ public:
             }
             change_[(leaf_begin_.size() - 2) + leaf] = change;
         }
-        for (std::size_t node = leaf_begin_.size() - 2; node-- > 0;) change_[node] = std::max(change_[2 * node + 1], change_[2 * node + 2]);
+        for (std::size_t node = leaf_begin_.size() - 2; node-- > 0;)
+            change_[node] = std::max(change_[2 * node + 1], change_[2 * node + 2]);
         fit(0, 0, points_.n, depth_);
     }
     double price(Index i) const { return price_[i]; }
 
-    // Calls visit(point, distance) at least for every point with distance + price < limit, but for rounding error; `visit` may lower the
-    // limit.
+    // Calls visit(point, distance) at least for every point with distance + price < limit, but for rounding error;
+    // `visit` may lower the limit.
     template <class Visit>
     void visit_cheap(const double* q, const double& limit, const Visit& visit) const {
         if (bound(0, q, limit) < limit) walk<false>(0, depth_, q, limit, visit);
@@ -70,8 +72,9 @@ public:
 
 private:
     static constexpr Index kLeaf = 32;
-    static constexpr int kSweeps = 4;             // of the least-squares fit; any slope is valid
-    static constexpr double kRounding = 1e-15;  // relative: the rounding error of a bound; what is cheaper by less is a tie
+    static constexpr int kSweeps = 4;  // of the least-squares fit; any slope is valid
+    static constexpr double kRounding =
+        1e-15;  // relative: the rounding error of a bound; what is cheaper by less is a tie
 
     // What has happened to the prices of a node: a fall outweighs a rise.
     enum class Change : unsigned char { none, risen, fallen };
@@ -151,7 +154,8 @@ private:
         for (int sweep = 0; sweep < kSweeps; ++sweep) {
             for (int k = 0; k < n; ++k) {
                 double left = with_price[k];
-                for (int j = 0; j < n; ++j) left -= j == k ? 0.0 : squares[std::max(j, k) * n + std::min(j, k)] * slope[j];
+                for (int j = 0; j < n; ++j)
+                    left -= j == k ? 0.0 : squares[std::max(j, k) * n + std::min(j, k)] * slope[j];
                 const double fitted = left / squares[k * n + k];
                 slope[k] = std::abs(fitted) <= kSteepest ? fitted : 0.0;  // not a number where the box is flat
             }
@@ -206,7 +210,9 @@ private:
         }
         std::size_t near = 2 * node + 1;
         std::size_t far = near + 1;
-        const auto bound_of = [&](std::size_t child) { return kFallen && change_[child] != Change::fallen ? limit : bound(child, q, limit); };
+        const auto bound_of = [&](std::size_t child) {
+            return kFallen && change_[child] != Change::fallen ? limit : bound(child, q, limit);
+        };
         double near_bound = bound_of(near);
         double far_bound = bound_of(far);
         if (far_bound < near_bound) {

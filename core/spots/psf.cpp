@@ -39,7 +39,8 @@ double dot(const double* weights, const double* values) {
 
 }  // namespace
 
-Column<double> spot_boxes(const SampledSpot& spot, const double* places, std::size_t count, std::size_t side, bool slopes) {
+Column<double> spot_boxes(const SampledSpot& spot, const double* places, std::size_t count, std::size_t side,
+                          bool slopes) {
     const std::size_t pixels = side * side;
     const std::size_t reach = (side - 1) * spot.per_pixel;  // samples from the first pixel to the last
     const std::size_t plane = spot.rows * spot.columns;
@@ -58,7 +59,8 @@ Column<double> spot_boxes(const SampledSpot& spot, const double* places, std::si
         for (std::size_t i = 0; i < side; ++i) {
             for (std::size_t j = 0; j < 4; ++j) {
                 // One line of samples at the depth of the spot, and its derivative by z.
-                const double* const from = spot.coefficients + z.first * plane + (y.first + i * spot.per_pixel + j) * spot.columns + x.first;
+                const double* const from =
+                    spot.coefficients + z.first * plane + (y.first + i * spot.per_pixel + j) * spot.columns + x.first;
                 for (std::size_t c = 0; c < line.size(); ++c) {
                     const double four[4] = {from[c], from[c + plane], from[c + 2 * plane], from[c + 3 * plane]};
                     line[c] = dot(z.weight, four);

@@ -2,8 +2,8 @@
 
 namespace flatmetric {
 
-// A number with twice the digits of a double. Sums and differences of masses of sizes up to 1e16 apart are exact in it: ties are seen
-// as ties, and what is moved back and forth leaves nothing behind.
+// A number with twice the digits of a double. Sums and differences of masses of sizes up to 1e16 apart are exact in it:
+// ties are seen as ties, and what is moved back and forth leaves nothing behind.
 class Exact {
 public:
     Exact() = default;

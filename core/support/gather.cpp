@@ -25,12 +25,13 @@ Column<double> interleave_columns(const std::vector<const double*>& columns, std
     return table;
 }
 
-Column<double> subtract_rows(const double* from, const std::int64_t* a, const double* to, const std::int64_t* b, std::size_t count, int dim,
-                             int threads) {
+Column<double> subtract_rows(const double* from, const std::int64_t* a, const double* to, const std::int64_t* b,
+                             std::size_t count, int dim, int threads) {
     Column<double> differences(count * static_cast<std::size_t>(dim));
     over_rows(count, threads, [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) {
-            for (int k = 0; k < dim; ++k) differences[static_cast<std::size_t>(k) * count + i] = to[b[i] * dim + k] - from[a[i] * dim + k];
+            for (int k = 0; k < dim; ++k)
+                differences[static_cast<std::size_t>(k) * count + i] = to[b[i] * dim + k] - from[a[i] * dim + k];
         }
     });
     return differences;

@@ -15,7 +15,9 @@ struct Interrupted {};
 class Interrupt {
 public:
     explicit Interrupt(std::atomic<bool>& stop, std::function<bool()> should_stop = {})
-        : stop_(stop), should_stop_(std::move(should_stop)), last_ask_(Clock::now()) {}
+        : stop_(stop),
+          should_stop_(std::move(should_stop)),
+          last_ask_(Clock::now()) {}
 
     void tick() {
         if ((++ticks_ & 63U) == 0) look();

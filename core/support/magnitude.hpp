@@ -9,8 +9,8 @@ namespace flatmetric {
 // Squares and products of lengths and masses within this size neither overflow nor vanish.
 constexpr double kLargest = 1e100;
 
-// Whether all numbers are finite and at most `limit` in size. With the sign cleared, the bits of doubles are ordered like
-// the numbers, with infinities and NaN above all others, so one integer subtraction checks each.
+// Whether all numbers are finite and at most `limit` in size. With the sign cleared, the bits of doubles are ordered
+// like the numbers, with infinities and NaN above all others, so one integer subtraction checks each.
 inline bool all_within(const double* numbers, std::size_t count, double limit) {
     constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
     std::uint64_t most;

@@ -24,7 +24,9 @@ namespace flatmetric {
 class Team {
 public:
     explicit Team(int threads, std::function<bool()> should_stop = {})
-        : wanted_(std::max(threads, 1)), should_stop_(std::move(should_stop)), failures_(wanted_) {}
+        : wanted_(std::max(threads, 1)),
+          should_stop_(std::move(should_stop)),
+          failures_(wanted_) {}
 
     Team(const Team&) = delete;
     Team& operator=(const Team&) = delete;
@@ -41,8 +43,8 @@ public:
     // Workers are numbered from 0, the calling thread, to below this.
     int size() const { return wanted_; }
 
-    // Calls body(k, worker, interrupt) for k = 0, ..., count - 1, in no particular order; a body can keep state for each worker.
-    // Throws Interrupted, or the first exception of the lowest worker.
+    // Calls body(k, worker, interrupt) for k = 0, ..., count - 1, in no particular order; a body can keep state for
+    // each worker. Throws Interrupted, or the first exception of the lowest worker.
     template <class Body>
     void run(std::size_t count, const Body& body) {
         std::atomic<std::size_t> next{0};
@@ -159,7 +161,8 @@ private:
 
 constexpr std::size_t kRange = std::size_t{1} << 16;  // what one thread takes at a time of a long list
 
-// Calls body(begin, end) for ranges that together are 0, ..., count - 1, shared by a Team or a Crew. What takes no time is one range.
+// Calls body(begin, end) for ranges that together are 0, ..., count - 1, shared by a Team or a Crew. What takes no time
+// is one range.
 template <class Workers, class Body>
 void over_ranges(std::size_t count, Workers& workers, const Body& body) {
     if (count <= kRange) {
@@ -188,7 +191,9 @@ double sum_of(std::size_t count, Workers& workers, const Term& term) {
 template <class T, class Less>
 void stable_sort(std::vector<T>& values, Team& team, const Less& less) {
     constexpr std::size_t kSorted = std::size_t{1} << 15;
-    const auto at = [&](std::size_t i) { return values.begin() + static_cast<std::ptrdiff_t>(std::min(i, values.size())); };
+    const auto at = [&](std::size_t i) {
+        return values.begin() + static_cast<std::ptrdiff_t>(std::min(i, values.size()));
+    };
     team.run((values.size() + kSorted - 1) / kSorted,
              [&](std::size_t k, int, Interrupt&) { std::stable_sort(at(k * kSorted), at((k + 1) * kSorted), less); });
     std::vector<T> merged(values.size() > kSorted ? values.size() : 0);

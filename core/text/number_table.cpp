@@ -54,7 +54,8 @@ struct Wide {
     }
 };
 
-// 10^-k = bits * 2^-shift, where bits has its top bit set and is cut, not rounded: the true value lies in [bits, bits + 1).
+// 10^-k = bits * 2^-shift, where bits has its top bit set and is cut, not rounded: the true value lies in [bits, bits +
+// 1).
 struct Reciprocal {
     std::uint64_t bits;
     int shift;
@@ -92,8 +93,8 @@ struct Reciprocals {
 };
 constexpr Reciprocals kReciprocals;
 
-// digits / 10^k, correctly rounded, by a product that is known to within two units of its 64 bits. False where that does
-// not decide the rounding, about once in 250 numbers.
+// digits / 10^k, correctly rounded, by a product that is known to within two units of its 64 bits. False where that
+// does not decide the rounding, about once in 250 numbers.
 bool divided(std::uint64_t digits, int k, double& value) {
     const int lift = leading_zeros(digits);
     const Reciprocal& inverse = kReciprocals.of[k];
@@ -167,7 +168,8 @@ FaultKind any_number(std::string_view cell, double& value) {
     const auto [stopped, error] = double_from_chars(begin, end, value);
     if (stopped != end || error == std::errc::invalid_argument) return FaultKind::text;
     if (error == std::errc::result_out_of_range) {
-        value = std::strtod(std::string(begin, end).c_str(), nullptr);  // tiny numbers round to zero, large ones do not fit
+        value =
+            std::strtod(std::string(begin, end).c_str(), nullptr);  // tiny numbers round to zero, large ones do not fit
         if (std::isinf(value)) return FaultKind::too_large;
     }
     return std::isfinite(value) ? FaultKind::none : FaultKind::not_finite;
@@ -357,7 +359,8 @@ bool NumberTable::row(std::string_view text) {
     if (cells != layout_.cells_per_row) {
         // A delimiter after the last cell adds an empty one.
         const bool last_is_empty = trimmed({last, static_cast<std::size_t>(end - last)}).empty();
-        if (cells != layout_.cells_per_row + 1 || !last_is_empty) return reject(FaultKind::ragged, 0, std::to_string(cells));
+        if (cells != layout_.cells_per_row + 1 || !last_is_empty)
+            return reject(FaultKind::ragged, 0, std::to_string(cells));
     }
     if (bad != FaultKind::none) return reject(bad, bad_column, bad_cell);
     ++rows_;

@@ -37,9 +37,9 @@ struct TableLayout {
     char delimiter;                     // a blank stands for any run of blanks and tabs
     std::vector<WantedColumn> columns;  // in increasing order of index
     int cells_per_row;
-    bool ends_at_blank_line;            // what follows is a footer
+    bool ends_at_blank_line;  // what follows is a footer
     bool skip_bad_rows;
-    std::int64_t expected_rows;         // initial capacity; only a hint
+    std::int64_t expected_rows;  // initial capacity; only a hint
 };
 
 // Reads columns of numbers out of delimited text that arrives in pieces. Lines end in \n, \r\n or \r; blank lines and
@@ -55,7 +55,7 @@ public:
 
     const TableLayout& layout() const { return layout_; }
     bool ended_early() const { return ended_early_; }  // by a fault or by the footer
-    std::int64_t lines() const { return line_ - 1; }  // fed so far, blank ones and comments included
+    std::int64_t lines() const { return line_ - 1; }   // fed so far, blank ones and comments included
     const Fault& fault() const { return fault_; }
     const std::map<FaultKind, std::int64_t>& skipped() const { return skipped_; }
     const Fault& first_skipped() const { return first_skipped_; }
@@ -77,7 +77,7 @@ private:
     std::vector<Values> values_;
     std::size_t rows_ = 0;
     std::size_t room_ = 0;  // rows that the columns have room for
-    std::string carry_;  // an unfinished line
+    std::string carry_;     // an unfinished line
     std::int64_t line_ = 1;
     bool after_return_ = false;  // the last piece ended in \r: a \n at the start of the next belongs to it
     bool ended_ = false;

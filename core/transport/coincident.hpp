@@ -9,8 +9,8 @@
 
 namespace flatmetric {
 
-// Points at the same place as one point with the sum of their masses. Where many coincide, every way is a tie, and solvers would
-// try them all.
+// Points at the same place as one point with the sum of their masses. Where many coincide, every way is a tie, and
+// solvers would try them all.
 template <int D>
 class Coincident {
 public:
@@ -58,7 +58,10 @@ public:
     // Where mass is taken from next, while the mass at a place is handed out to its rows one after the other.
     class Cursor {
     public:
-        explicit Cursor(const Coincident& of) : of_(of), at_(of.begin_.begin(), of.begin_.end() - 1), left_(at_.size()) {
+        explicit Cursor(const Coincident& of)
+            : of_(of),
+              at_(of.begin_.begin(), of.begin_.end() - 1),
+              left_(at_.size()) {
             for (std::size_t place = 0; place < at_.size(); ++place) left_[place] = of.row_mass_[at_[place]];
         }
         Index row(Index place) const { return of_.rows_[at_[place]]; }

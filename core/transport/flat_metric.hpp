@@ -51,7 +51,8 @@ public:
     template <class TruthRow, class PredRow>
     Parts solve(const Measure<D>& truth, const Measure<D>& pred, double lam, Method method, double* truth_potential,
                 double* pred_potential, const TruthRow& truth_row, const PredRow& pred_row, Pairs& pairs, Crew& crew) {
-        if (truth.points.n == 0 || pred.points.n == 0) return solve_one_sided(truth, pred, lam, truth_potential, pred_potential);
+        if (truth.points.n == 0 || pred.points.n == 0)
+            return solve_one_sided(truth, pred, lam, truth_potential, pred_potential);
 
         // Beyond half the diameter every pair is worth moving and lam only prices the surplus of mass; capping
         // lam at the diameter keeps the plans, loses no digits, and covers lam = infinity.
@@ -68,15 +69,17 @@ public:
         const Measure<D>& target = from_pred ? truth : pred;
         const double source_total = std::min(truth_total, pred_total);
         const double target_total = std::max(truth_total, pred_total);
-        transport_.solve(source.points, source.mass, target.points, target.mass,
-                         from_pred ? truth_box : pred_box, 2.0 * effective, method, crew);
+        transport_.solve(source.points, source.mass, target.points, target.mass, from_pred ? truth_box : pred_box,
+                         2.0 * effective, method, crew);
 
         Parts parts;
         parts.by_simplex = transport_.by_simplex();
-        const bool units = truth.mass == nullptr && pred.mass == nullptr;  // then each point is moved whole or not at all
+        const bool units =
+            truth.mass == nullptr && pred.mass == nullptr;  // then each point is moved whole or not at all
         list_pairs(from_pred, units ? std::min(truth.points.n, pred.points.n) : kNone, crew);
         sort_pairs(truth.points.n, crew);
-        parts.displaced = sum_of(pairs_.size(), crew, [this](std::size_t i) { return pairs_[i].mass * pairs_[i].distance; });
+        parts.displaced =
+            sum_of(pairs_.size(), crew, [this](std::size_t i) { return pairs_[i].mass * pairs_[i].distance; });
         const std::size_t first = pairs.size();
         pairs.resize(first + pairs_.size(), !units);
         over_ranges(pairs_.size(), crew, [&](std::size_t begin, std::size_t end) {
@@ -89,7 +92,9 @@ public:
         });
         const double left_costs = std::isinf(lam) ? 0.0 : lam;
         const auto moved = static_cast<double>(pairs_.size());
-        const auto sum = [&](const Column<double>& terms) { return sum_of(terms.size(), crew, [&](std::size_t i) { return terms[i]; }); };
+        const auto sum = [&](const Column<double>& terms) {
+            return sum_of(terms.size(), crew, [&](std::size_t i) { return terms[i]; });
+        };
         const double source_cost = left_costs * (units ? source_total - moved : sum(transport_.source_left()));
         const double target_cost = left_costs * (units ? target_total - moved : sum(transport_.target_left()));
         parts.missed = from_pred ? target_cost : source_cost;
@@ -137,13 +142,15 @@ private:
         };
         if (transport_.merged()) {
             pairs_.clear();
-            transport_.visit_merged_pairs([&](Index x, Index y, double mass, double d) { pairs_.push_back(pair_of(x, y, mass, d)); });
+            transport_.visit_merged_pairs(
+                [&](Index x, Index y, double mass, double d) { pairs_.push_back(pair_of(x, y, mass, d)); });
             return;
         }
         const auto targets = static_cast<std::size_t>(transport_.targets());
         const std::size_t ranges = (targets + kRange - 1) / kRange;
         const auto visit_range = [&](std::size_t r, const auto& visit) {
-            transport_.visit_pairs(static_cast<Index>(r * kRange), static_cast<Index>(std::min(targets, (r + 1) * kRange)), visit);
+            transport_.visit_pairs(static_cast<Index>(r * kRange),
+                                   static_cast<Index>(std::min(targets, (r + 1) * kRange)), visit);
         };
         std::vector<std::size_t>& begin = range_begin_;
         begin.assign(ranges, 0);
@@ -168,7 +175,9 @@ private:
 
     // By truth, then pred. Many are sorted into one bucket for each of the truths.
     void sort_pairs(Index truths, Crew& crew) {
-        const auto by_truth = [](const Pair& a, const Pair& b) { return a.truth != b.truth ? a.truth < b.truth : a.pred < b.pred; };
+        const auto by_truth = [](const Pair& a, const Pair& b) {
+            return a.truth != b.truth ? a.truth < b.truth : a.pred < b.pred;
+        };
         if (std::is_sorted(pairs_.begin(), pairs_.end(), by_truth)) return;
         if (pairs_.size() <= kRange) {
             std::sort(pairs_.begin(), pairs_.end(), by_truth);
@@ -182,7 +191,8 @@ private:
         for (auto& at : next) total += at.exchange(total, std::memory_order_relaxed);
         sorted_.resize(total);
         over_ranges(pairs_.size(), crew, [&](std::size_t begin, std::size_t end) {
-            for (std::size_t i = begin; i < end; ++i) sorted_[next[pairs_[i].truth].fetch_add(1, std::memory_order_relaxed)] = pairs_[i];
+            for (std::size_t i = begin; i < end; ++i)
+                sorted_[next[pairs_[i].truth].fetch_add(1, std::memory_order_relaxed)] = pairs_[i];
         });
         over_ranges(truths, crew, [&](std::size_t begin, std::size_t end) {
             std::size_t from = begin == 0 ? 0 : next[begin - 1].load(std::memory_order_relaxed);

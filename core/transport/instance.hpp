@@ -46,15 +46,16 @@ public:
     double reach = 0.0;
 
     // Masses may be null (all 1) and may hold zeros. `leaf` is the most points in a leaf of the trees; kNone: no trees.
-    void load(Points<D> sources, const double* source_mass, Points<D> targets, const double* target_mass, double reach_of_mass,
-              Index leaf, Crew& crew) {
+    void load(Points<D> sources, const double* source_mass, Points<D> targets, const double* target_mass,
+              double reach_of_mass, Index leaf, Crew& crew) {
         reach = reach_of_mass;
         has_trees_ = leaf != kNone;
         load_side(source, sources, source_mass, leaf, crew);
         load_side(target, targets, target_mass, leaf, crew);
         rows.resize(sources.n);
         over_ranges(sources.n, crew, [this](std::size_t begin, std::size_t end) {
-            std::fill(rows.begin() + static_cast<std::ptrdiff_t>(begin), rows.begin() + static_cast<std::ptrdiff_t>(end), ListedRow{});
+            std::fill(rows.begin() + static_cast<std::ptrdiff_t>(begin),
+                      rows.begin() + static_cast<std::ptrdiff_t>(end), ListedRow{});
         });
     }
 
@@ -75,9 +76,9 @@ public:
         return squared_distance<D>(source.points[x], target.points[y], source.points.dims());
     }
 
-    // The potential of a source with mass, made feasible from the distances themselves, whatever a solver left: U(x) = min of d + p, with
-    // what is left behind at `quit`. So the dual value is a proof. search(limit, visit) calls visit(y, distance) at least for every target
-    // with mass and distance + price < limit; `visit` lowers the limit.
+    // The potential of a source with mass, made feasible from the distances themselves, whatever a solver left: U(x) =
+    // min of d + p, with what is left behind at `quit`. So the dual value is a proof. search(limit, visit) calls
+    // visit(y, distance) at least for every target with mass and distance + price < limit; `visit` lowers the limit.
     template <class Search>
     void tighten(Index x, double quit, const Search& search) {
         double least = std::min(quit, source.potential[x] + kSlack * reach);
@@ -97,7 +98,7 @@ public:
     }
 
 private:
-    static constexpr Index kManyTwins = 4;  // one in so many points
+    static constexpr Index kManyTwins = 4;   // one in so many points
     static constexpr double kSlack = 1e-12;  // more than the rounding error of a potential
 
     void load_side(Side& side, Points<D> points, const double* mass, Index leaf, Crew& crew) {
@@ -117,7 +118,8 @@ private:
         });
     }
 
-    // Sets the potential of the points of a side that have no mass from min(reach, min of distance + price) over the others.
+    // Sets the potential of the points of a side that have no mass from min(reach, min of distance + price) over the
+    // others.
     template <class Price, class Potential>
     void price_where_empty(Side& side, Side& others, const Price& price, const Potential& potential, Crew& crew) {
         if (std::find(side.mass.begin(), side.mass.end(), 0.0) == side.mass.end()) return;

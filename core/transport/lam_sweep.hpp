@@ -18,16 +18,19 @@ namespace flatmetric {
 
 // The optimal plans for every reach = 2 lam at once, in one sweep of reach from 0 upwards.
 //
-// All sources with mass left have U = reach. Trees of tight arcs grow from them, and in these U and p rise with reach; everywhere else they
-// stand still. A target that becomes tight to a tree joins it, with the sources that send it mass; if it has room, mass is
-// moved along the tree to it and the tree falls apart. That is Dijkstra's search from all sources at once, with reach as the common
-// distance, and so mass moves in the order of the length of its way: each way is a breakpoint.
+// All sources with mass left have U = reach. Trees of tight arcs grow from them, and in these U and p rise with reach;
+// everywhere else they stand still. A target that becomes tight to a tree joins it, with the sources that send it mass;
+// if it has room, mass is moved along the tree to it and the tree falls apart. That is Dijkstra's search from all
+// sources at once, with reach as the common distance, and so mass moves in the order of the length of its way: each way
+// is a breakpoint.
 template <int D>
 class LamSweep {
 public:
-    // Calls moved(length, mass) for each way that mass takes while reach < most; lengths never decrease, but for rounding.
+    // Calls moved(length, mass) for each way that mass takes while reach < most; lengths never decrease, but for
+    // rounding.
     template <class Moved>
-    void sweep(const Measure<D>& sources, const Measure<D>& targets, double most, Interrupt& interrupt, const Moved& moved) {
+    void sweep(const Measure<D>& sources, const Measure<D>& targets, double most, Interrupt& interrupt,
+               const Moved& moved) {
         most_ = most;
         reach_ = 0.0;
         interrupt_ = &interrupt;
@@ -45,7 +48,8 @@ public:
             events_.pop();
             reach_ = std::max(reach_, event.time);
             if (event.of_source) {
-                if (source_[event.source].stamp == event.source_stamp) meet_from_source(event.source, event.target, moved);
+                if (source_[event.source].stamp == event.source_stamp)
+                    meet_from_source(event.source, event.target, moved);
             } else {
                 if (target_[event.target].stamp == event.target_stamp) meet_from_target(event, moved);
             }
@@ -94,8 +98,8 @@ private:
         double distance;
     };
 
-    // A rising source and a target that stands still become tight when reach gets there. Each rising source has such an event, for the first
-    // target that it meets, and each target that a tree has left behind one for the first source.
+    // A rising source and a target that stands still become tight when reach gets there. Each rising source has such an
+    // event, for the first target that it meets, and each target that a tree has left behind one for the first source.
     struct Event {
         double time;
         Index source;
@@ -282,7 +286,8 @@ private:
             target_[y].root = kNone;
             targets_.tree.lower_bounds(y, target_[y].price);
         }
-        // A source whose mass goes to a target that still rises has to rise with it. The root rises by itself while it has mass left.
+        // A source whose mass goes to a target that still rises has to rise with it. The root rises by itself while it
+        // has mass left.
         for (const Index x : released_) {
             if (source_[x].left.positive()) continue;
             for (Index c = source_[x].first_cell; c != kNone && !rises(x); c = cells_[c].next_of_source) {

@@ -17,17 +17,25 @@
 
 namespace flatmetric {
 
-// Partial transport by the network simplex, from coarse to fine. Points are gathered into cells, cells are halved level by level down to
-// single points, and the optimal tree of one level, halved with the cells, is the first tree of the next. So mass that travels
-// far is sent on its way while there are few cells, and each level has only details to settle.
+// Partial transport by the network simplex, from coarse to fine.
 //
-// On a level the simplex looks at a pool of arcs. Each round adds for every source the cheapest arcs that would lower the cost, found
-// through a tree among all; when there is none, the level is optimal.
+//     level 1    [       A       ][       B       ]     few cells: mass that travels far finds its way
+//     level 2    [   A1  ][   A2  ][  B1  ][  B2  ]     the optimal tree of level 1, halved with the cells,
+//     ...                                               is the first tree of level 2
+//     last       . .  .  . .. .   . .  . .. .  .  .     single points: the exact answer
+//
+// Points are gathered into cells by halving: a cell has the mass of its points and lies at their mean. Each level
+// starts from the optimal spanning tree of the level before, so that only details are left to settle. Levels with fewer
+// than kFirstLevel cells, and those whose cells hold fewer than kPerCell points, are skipped.
+//
+// On a level the simplex pivots only on a pool of arcs, at most kMostArcs for each source. Each round adds to the pool,
+// for every source, the kCheapest arcs that would lower the cost, found among all arcs through a tree over the targets.
+// When no source has such an arc, the level is optimal over all arcs, not just over the pool.
 template <int D>
 class MultiscaleSimplex {
 public:
-    // Solves the problem of some sources and targets, in ascending order, afresh. A unit of mass that source x does not send to these
-    // targets costs quit(x). What plan and potentials said about these points before is forgotten.
+    // Solves the problem of some sources and targets, in ascending order, afresh. A unit of mass that source x does not
+    // send to these targets costs quit(x). Plan and potentials of these points are overwritten.
     template <class Quit>
     void solve(Instance<D>& instance, Plan& plan, CellStock& stock, const std::vector<Index>& sources,
                const std::vector<Index>& targets, const Quit& quit, Interrupt& interrupt) {
@@ -55,7 +63,8 @@ public:
             const Index x = sources_.point(i);
             instance.source.potential[x] = simplex_.source_potential(i);
             instance.tighten(x, quit(x), [&](const double& limit, const auto& visit) {
-                tree_.visit_cheap(instance.source.points[x], limit, [&](Index y, double d) { visit(targets_.point(y), d); });
+                tree_.visit_cheap(instance.source.points[x], limit,
+                                  [&](Index y, double d) { visit(targets_.point(y), d); });
             });
         }
     }
@@ -73,7 +82,8 @@ private:
     class Side {
     public:
         template <class Quit>
-        void load(const typename Instance<D>::Side& side, const std::vector<Index>& listed, const Quit& quit, Interrupt& interrupt) {
+        void load(const typename Instance<D>::Side& side, const std::vector<Index>& listed, const Quit& quit,
+                  Interrupt& interrupt) {
             const Points<D> points = side.points;
             dim_ = points.dims();
             std::vector<Index> with_mass;
@@ -104,14 +114,16 @@ private:
         // The number in the instance of a cell that is a single point.
         Index point(Index cell) const { return halving_.point(cell); }
 
-        // Halves all cells; first_half()[v] is then the first half of what was cell v, halved_axis(v) the axis across which it was halved.
+        // Halves all cells; first_half()[v] is then the first half of what was cell v, halved_axis(v) the axis across
+        // which it was halved.
         void halve() {
             std::swap(old_begin_, begin_);
             std::swap(old_centre_, centre_);
             begin_.assign(1, 0);
             first_half_.assign(1, 0);
             for (std::size_t v = 0; v + 1 < old_begin_.size(); ++v) {
-                if (old_begin_[v + 1] - old_begin_[v] > 1) begin_.push_back(Halving<D>::middle(old_begin_[v], old_begin_[v + 1]));
+                if (old_begin_[v + 1] - old_begin_[v] > 1)
+                    begin_.push_back(Halving<D>::middle(old_begin_[v], old_begin_[v + 1]));
                 begin_.push_back(old_begin_[v + 1]);
                 first_half_.push_back(static_cast<Index>(begin_.size()) - 1);
             }
@@ -138,7 +150,8 @@ private:
                 for (Index i = begin_[v]; i < begin_[v + 1]; ++i) {
                     const double share = mass_[i] / cell_mass_[v].value();
                     cell_quit_[v] += share * quit_[i];
-                    for (int k = 0; k < dim_; ++k) centre_[v * dim_ + k] += share * ordered_[static_cast<std::size_t>(i) * dim_ + k];
+                    for (int k = 0; k < dim_; ++k)
+                        centre_[v * dim_ + k] += share * ordered_[static_cast<std::size_t>(i) * dim_ + k];
                 }
             }
         }
@@ -187,7 +200,8 @@ private:
     void solve_level(Interrupt& interrupt) {
         const Points<D> from = sources_.cells();
         const Points<D> to = targets_.cells();
-        simplex_.start(arcs_, sources_.quit(), to.n, [&](Index x, Index y) { return distance<D>(from[x], to[y], from.dims()); });
+        simplex_.start(arcs_, sources_.quit(), to.n,
+                       [&](Index x, Index y) { return distance<D>(from[x], to[y], from.dims()); });
         tree_.build(to);
         pool_.begin.assign(static_cast<std::size_t>(from.n) + 1, 0);
         pool_.target.clear();
@@ -210,11 +224,14 @@ private:
         return a.reduced != b.reduced ? a.reduced < b.reduced : a.target < b.target;
     }
 
-    // Adds to the pool the cheapest arcs of each source that would lower the cost, and drops its dearest. Returns how many would. The first
-    // arcs may be any: some that are not cheap yet will be.
+    // Adds to the pool the cheapest arcs of each source that would lower the cost, and drops its dearest; returns how
+    // many would. In the first round of a level, `any` arcs are added: some that don't lower the cost yet will.
+    //
+    // none_below_[x] is a bound on cost plus price below which source x had no arc outside the pool when it was last
+    // listed. While its potential stays below that bound, only targets whose price has fallen since can matter.
     std::size_t add_cheapest_arcs(Points<D> from, double tolerance, bool any, Interrupt& interrupt) {
         tree_.set_prices([this](Index y) { return simplex_.target_potential(y); });
-        if (any) seen_.assign(from.n, 0.0);
+        if (any) none_below_.assign(from.n, 0.0);
         std::swap(pool_, last_pool_);
         pool_.begin.assign(1, 0);
         pool_.target.clear();
@@ -224,14 +241,15 @@ private:
         for (Index x = 0; x < from.n; ++x) {
             interrupt.tick();
             const double potential = simplex_.source_potential(x);
-            const bool again = !any && potential <= seen_[x];
+            const bool only_fallen = !any && potential <= none_below_[x];
             double limit = potential - tolerance;
-            if (any) {  // the arcs that were listed for the last source are dearer by no more than the way between the two
+            if (any) {  // the arcs that were listed for the last source are dearer by no more than the way between the
+                        // two
                 const double nearby = x == 0 ? reach_ : unlisted + distance<D>(from[x - 1], from[x], from.dims());
                 limit = std::max(limit, std::min(reach_, nearby));
             }
-            unlisted = list_cheapest(from[x], limit, again);
-            seen_[x] = again ? std::min(seen_[x], unlisted + tolerance) : unlisted + tolerance;
+            unlisted = list_cheapest(from[x], limit, only_fallen);
+            none_below_[x] = only_fallen ? std::min(none_below_[x], unlisted + tolerance) : unlisted + tolerance;
             for (Candidate& candidate : candidates_) {
                 candidate.reduced -= potential;
                 added += candidate.reduced < -tolerance ? 1 : 0;
@@ -244,8 +262,9 @@ private:
                 const double sum = last_pool_.cost[k] + tree_.price(last_pool_.target[k]);
                 candidates_.push_back({sum - potential, last_pool_.cost[k], last_pool_.target[k]});
             }
-            seen_[x] = std::min(seen_[x], potential + tolerance + keep_cheapest(kMostArcs, reach_));
-            std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) { return a.target < b.target; });
+            none_below_[x] = std::min(none_below_[x], potential + tolerance + keep_cheapest(kMostArcs, reach_));
+            std::sort(candidates_.begin(), candidates_.end(),
+                      [](const Candidate& a, const Candidate& b) { return a.target < b.target; });
             for (std::size_t i = 0; i < candidates_.size(); ++i) {
                 if (i > 0 && candidates_[i].target == candidates_[i - 1].target) continue;
                 pool_.target.push_back(candidates_[i].target);
@@ -256,8 +275,8 @@ private:
         return added;
     }
 
-    // The cheapest of all arcs from q whose cost and price together stay below the limit; with `fallen`, of those alone whose price has
-    // fallen. Returns a bound below which none was left out.
+    // Lists the cheapest of all arcs from q whose cost and price together stay below the limit; with `fallen`, only of
+    // those whose price has fallen. Returns a bound below which none was left out.
     double list_cheapest(const double* q, double limit, bool fallen) {
         candidates_.clear();
         const auto visit = [&](Index y, double d) {
@@ -277,7 +296,8 @@ private:
     // Drops all but the cheapest, and returns what the cheapest of the dropped costs, or `limit` if none is dropped.
     double keep_cheapest(std::size_t most, double limit) {
         if (candidates_.size() <= most) return limit;
-        std::nth_element(candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(most), candidates_.end(), cheaper);
+        std::nth_element(candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(most),
+                         candidates_.end(), cheaper);
         const double dropped = candidates_[most].reduced;
         candidates_.resize(most);
         return dropped;
@@ -310,7 +330,8 @@ private:
     SlopeTree<D> tree_;
     ArcPool pool_;
     ArcPool last_pool_;
-    std::vector<double> seen_;  // a source of no larger potential has no cheap arc outside the pool but to targets whose price has fallen
+    std::vector<double> none_below_;  // a source of no larger potential has no cheap arc outside the pool but to
+                                      // targets whose price has fallen
     std::vector<Candidate> candidates_;
 };
 

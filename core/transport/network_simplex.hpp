@@ -14,7 +14,8 @@
 
 namespace flatmetric {
 
-// The arcs that the simplex looks at, besides those of the root: those of source x are the entries from begin[x] to begin[x + 1].
+// The arcs that the simplex looks at, besides those of the root: those of source x are the entries from begin[x] to
+// begin[x + 1].
 struct ArcPool {
     std::vector<std::size_t> begin;
     std::vector<Index> target;
@@ -33,15 +34,17 @@ struct ArcPool {
 // Primal network simplex for partial transport.
 //
 // Nodes are the sources, the targets and a root. An arc source -> root leaves mass behind, an arc root -> target of
-// cost 0 leaves room free. In any tree the arc between a source and its parent points up and the arc between a target and its parent
-// points down, so the kind of the child tells the direction. The tree is kept strongly feasible (an arc without flow points up), which
-// rules out cycling (Cunningham 1976).
+// cost 0 leaves room free. In any tree the arc between a source and its parent points up and the arc between a target
+// and its parent points down, so the kind of the child tells the direction. The tree is kept strongly feasible (an arc
+// without flow points up), which rules out cycling (Cunningham 1976).
 //
-// Potentials: U of a source, p of a target; cost + potential(head) - potential(tail) is zero on the tree. The nodes of a subtree follow
-// each other in a list, so that its potentials are shifted in one walk; where it holds more than half of all nodes, the others are shifted.
+// Potentials: U of a source, p of a target; cost + potential(head) - potential(tail) is zero on the tree. The nodes of
+// a subtree follow each other in a list, so that its potentials are shifted in one walk; where it holds more than half
+// of all nodes, the others are shifted.
 class NetworkSimplex {
 public:
-    // Starts from a tree; quit[source] is the cost of leaving its mass behind, cost(source, target) that of an arc between the sides.
+    // Starts from a tree; quit[source] is the cost of leaving its mass behind, cost(source, target) that of an arc
+    // between the sides.
     template <class Cost>
     void start(const SpanningTree& tree, const std::vector<double>& quit, Index targets, const Cost& cost) {
         quit_ = quit;
@@ -76,7 +79,8 @@ public:
         }
     }
 
-    // Pivots until no arc of the pool and of the root can lower the cost by more than `tolerance` a unit, or `most` times. Returns how often.
+    // Pivots until no arc of the pool and of the root can lower the cost by more than `tolerance` a unit, or `most`
+    // times. Returns how often.
     std::size_t optimise(const ArcPool& pool, double tolerance, std::size_t most, Interrupt& interrupt) {
         std::size_t count = 0;
         for (; count < most; ++count) {
@@ -117,8 +121,8 @@ private:
     bool points_up(Index v) const { return v < sources_; }
     double reduced_cost(const Arc& arc) const { return arc.cost + potential_[arc.head] - potential_[arc.tail]; }
 
-    // The best arc of the first block that has an improving one, starting where the last search ended: at a source with all its arcs, or at
-    // a target with the one from the root.
+    // The best arc of the first block that has an improving one, starting where the last search ended: at a source with
+    // all its arcs, or at a target with the one from the root.
     Arc best_arc(const ArcPool& pool, double tolerance, std::size_t block) {
         Arc best{kNone, kNone, 0.0};
         double least = -tolerance;
@@ -223,8 +227,8 @@ private:
         follow(before, next_[top_last]);
         for (Index v = above; v != kNone && nodes_[v].last == top_last; v = nodes_[v].parent) nodes_[v].last = before;
 
-        // From `inside` to `top` each node's parent becomes its child. What is listed for the parent before and after the child's subtree
-        // comes after that subtree now.
+        // From `inside` to `top` each node's parent becomes its child. What is listed for the parent before and after
+        // the child's subtree comes after that subtree now.
         path_.clear();
         Index below = 0;
         Index new_parent = outside;

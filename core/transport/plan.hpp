@@ -20,7 +20,8 @@ struct Cell {
     double distance;
 };
 
-// Cells for one thread, which keep their place in memory. Cells that another stock has handed out may be given back to this one.
+// Cells for one thread, which keep their place in memory. Cells that another stock has handed out may be given back to
+// this one.
 class CellStock {
 public:
     void reset() {
@@ -57,8 +58,8 @@ private:
     Cell* unused_ = nullptr;
 };
 
-// The plan as it stands: the cells with mass, linked into a list for each target, and the mass that is left on each side. Threads may
-// work on it at the same time, each with a stock and on points of its own.
+// The plan as it stands: the cells with mass, linked into a list for each target, and the mass that is left on each
+// side. Threads may work on it at the same time, each with a stock and on points of its own.
 class Plan {
 public:
     Column<double> source_left;
@@ -130,7 +131,8 @@ public:
         constexpr Index kAtOnce = 256;
         Cell* used[kAtOnce];
         for (; begin < end; begin += kAtOnce) {
-            // No branch, since whether a target has a cell is unpredictable: all are written, only those with one are kept.
+            // No branch, since whether a target has a cell is unpredictable: all are written, only those with one are
+            // kept.
             Index count = 0;
             for (Index y = begin; y < std::min(end, begin + kAtOnce); ++y) {
                 used[count] = first_of_target_[y];

@@ -16,7 +16,8 @@
 
 namespace flatmetric {
 
-// The targets around sources, as one thread looks at them: lists of the nearest, made when a source is first asked for, and the tree beyond.
+// The targets around sources, as one thread looks at them: lists of the nearest, made when a source is first asked for,
+// and the tree beyond.
 template <int D>
 class Rows {
 public:
@@ -69,7 +70,8 @@ public:
         leaves_.clear();
     }
 
-    // The nearest targets of a source, by distance: all that are closer than `horizon`. Valid until the next row is listed.
+    // The nearest targets of a source, by distance: all that are closer than `horizon`. Valid until the next row is
+    // listed.
     struct Row {
         const Neighbour* begin;
         const Neighbour* end;
@@ -83,8 +85,9 @@ public:
         return {begin, begin + listed.count, listed.horizon};
     }
 
-    // Calls visit(y, distance) at least for every target with distance + price < limit; `visit` may lower the limit. Prices must not have
-    // gone down since the tree was told. Returns how much it took to find them, beyond the visits themselves.
+    // Calls visit(y, distance) at least for every target with distance + price < limit; `visit` may lower the limit.
+    // Prices must not have gone down since the tree was told. Returns how much it took to find them, beyond the visits
+    // themselves.
     template <class Visit>
     std::size_t visit_cheap(Index x, const double& limit, const Visit& visit) {
         interrupt_->tick();
@@ -93,15 +96,19 @@ public:
             if (!(entry->distance < limit)) return 0;  // prices are never negative
             visit(entry->point, entry->distance);
         }
-        return list.horizon < instance_->reach && list.horizon < limit ? visit_beyond(x, list.horizon, limit, visit) : 0;
+        return list.horizon < instance_->reach && list.horizon < limit ? visit_beyond(x, list.horizon, limit, visit)
+                                                                       : 0;
     }
 
 private:
-    static constexpr Index kTiny = 12;          // up to here looking at every target beats a grid
-    static constexpr std::size_t kPrefix = 32;  // neighbours listed at the first look at a row; the tree gives the others
-    static constexpr std::size_t kShared = 48;  // leaves that a leaf's sources may share; beyond that, each searches on its own
+    static constexpr Index kTiny = 12;  // up to here looking at every target beats a grid
+    static constexpr std::size_t kPrefix =
+        32;  // neighbours listed at the first look at a row; the tree gives the others
+    static constexpr std::size_t kShared =
+        48;  // leaves that a leaf's sources may share; beyond that, each searches on its own
 
-    // A row that is searched beyond its listed neighbours gets a list of leaves, while all lists hold at most this per target.
+    // A row that is searched beyond its listed neighbours gets a list of leaves, while all lists hold at most this per
+    // target.
     static constexpr std::size_t kLeaves = 128;
 
     static constexpr std::size_t kListing = 4;  // listing a leaf takes as long as so many looks
@@ -162,8 +169,8 @@ private:
         const Index leaf = sources.leaf_with(x, shared_leaf_ == kNone ? 0 : shared_leaf_);
         if (leaf != shared_leaf_) {
             shared_leaf_ = leaf;
-            share_leaves_ =
-                targets.near_leaves(among_, sources.leaf_low(leaf), sources.leaf_high(leaf), reach, kShared, shared_leaves_);
+            share_leaves_ = targets.near_leaves(among_, sources.leaf_low(leaf), sources.leaf_high(leaf), reach, kShared,
+                                                shared_leaves_);
         }
         if (!share_leaves_) return targets.nearest(among_, q, reach, kPrefix, neighbours_);
         return targets.nearest(shared_leaves_, q, reach, kPrefix, neighbours_);

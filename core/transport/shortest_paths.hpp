@@ -53,15 +53,17 @@ struct Waiting {
     int level;
 };
 
-// Partial transport by successive shortest paths. From each source a Dijkstra search in the reduced costs d + p - U looks for
-// the cheapest way to place its mass: at a target with room, or by having another source of the search tree leave
-// mass behind instead. Raised by the distances of the search, the potentials stay feasible and tight on the plan.
+// Partial transport by successive shortest paths. From each source a Dijkstra search in the reduced costs d + p - U
+// looks for the cheapest way to place its mass: at a target with room, or by having another source of the search tree
+// leave mass behind instead. Raised by the distances of the search, the potentials stay feasible and tight on the plan.
 //
-// One thread works in one part of the target tree. A source is at least its margin away from every target outside. The border is
-// therefore one more way out, with the margin as its cost: a search that ends there is undone and left to a larger part. So no
-// potential U exceeds its margin, the potentials are feasible for all parts together, and what was placed stays placed.
+// One thread works in one part of the target tree. A source is at least its margin away from every target outside. The
+// border is therefore one more way out, with the margin as its cost: a search that ends there is undone and left to a
+// larger part. So no potential U exceeds its margin, the potentials are feasible for all parts together, and what was
+// placed stays placed.
 //
-// Fast where mass finds room nearby. Where it must be carried far past others, searches grow; the work is therefore limited.
+// Fast where mass finds room nearby. Where it must be carried far past others, searches grow; the work is therefore
+// limited.
 template <int D>
 class ShortestPaths {
 public:
@@ -77,9 +79,9 @@ public:
         bordered_ = instance.has_trees() && among.node != 0;
     }
 
-    // The easy first searches of a source: no target in reach, or room at its nearest targets, one after the other, as long as
-    // it fills each of them alone, so that no other source could make way for it (a target with room has price 0). False if the
-    // source needs more than that.
+    // The easy first searches of a source: no target in reach, or room at its nearest targets, one after the other, as
+    // long as it fills each of them alone, so that no other source could make way for it (a target with room has price
+    // 0). False if the source needs more than that.
     bool place_at_nearest(Index x, double margin) {
         double& left = plan_->source_left[x];
         if (left == 0.0) return true;
@@ -116,8 +118,8 @@ public:
         hardest_ = kNone;
     }
 
-    // Places the mass of a source. What must wait is added to `left`. False, with mass still unplaced, if too many arcs had to be looked
-    // at, or would have to at this rate, with `share` of the work done.
+    // Places the mass of a source. What must wait is added to `left`. False, with mass still unplaced, if too many arcs
+    // had to be looked at, or would have to at this rate, with `share` of the work done.
     bool place(Index x, double share, std::vector<Waiting>& left) {
         while (plan_->source_left[x] > 0.0 && instance_->source.potential[x] < instance_->reach) {
             if (static_cast<double>(looked_at_) > std::max(kFirstShare, share - first_share_) * allowed_) return false;
@@ -133,7 +135,8 @@ public:
                 return true;
             }
             raise_potentials(end.dist);
-            if (end.target == kNone) instance_->source.potential[end.last] = instance_->reach;  // exactly, not to rounding
+            if (end.target == kNone)
+                instance_->source.potential[end.last] = instance_->reach;  // exactly, not to rounding
             augment(x, end);
         }
         return true;
@@ -143,11 +146,12 @@ public:
     Index hardest() const { return hardest_; }
 
 private:
-    static constexpr double kFirstShare = 0.1;  // of the allowed work that may be done before it is compared with what is achieved
+    static constexpr double kFirstShare =
+        0.1;  // of the allowed work that may be done before it is compared with what is achieved
     static constexpr double kInfinity = Labels::kInfinity;
 
-    // Where a search ends: at `target`, entered from `last`; or, without a target, at `last`, which leaves its mass behind; or, without a
-    // last source, at the border, and `target` is the level of the part that it does not bound.
+    // Where a search ends: at `target`, entered from `last`; or, without a target, at `last`, which leaves its mass
+    // behind; or, without a last source, at the border, and `target` is the level of the part that it does not bound.
     struct End {
         double dist;
         Index last;
@@ -237,7 +241,8 @@ private:
         const auto cell_of = [this](Index x) { return labels_->via_cell[x]; };
         double mass = plan_->source_left[start];
         if (end.target != kNone) mass = std::min(mass, plan_->target_left[end.target]);
-        for (Index x = end.last; x != start; x = labels_->via_source[cell_of(x)->target].source) mass = std::min(mass, cell_of(x)->mass);
+        for (Index x = end.last; x != start; x = labels_->via_source[cell_of(x)->target].source)
+            mass = std::min(mass, cell_of(x)->mass);
         if (end.target != kNone) {
             plan_->target_left[end.target] -= mass;
             plan_->add(end.last, end.target, mass, end.step, stock);
@@ -265,7 +270,8 @@ private:
     Index hardest_ = kNone;
     // Of the current search.
     Heap heap_;
-    std::vector<Index> as_near_;  // targets no further than the source they were reached from: they come next, without the heap
+    std::vector<Index>
+        as_near_;  // targets no further than the source they were reached from: they come next, without the heap
     std::vector<Index> reached_sources_;
     std::vector<Index> reached_targets_;
 };

@@ -9,8 +9,9 @@
 
 namespace flatmetric {
 
-// An arc of a spanning tree of the sources, the targets and a root; kNone stands for the root. Mass flows from the source to the
-// target; source -> root is mass that stays, root -> target room that stays free. `up` where the source is the child.
+// An arc of a spanning tree of the sources, the targets and a root; kNone stands for the root. Mass flows from the
+// source to the target; source -> root is mass that stays, root -> target room that stays free. `up` where the source
+// is the child.
 struct TreeArc {
     Index source;
     Index target;
@@ -18,8 +19,8 @@ struct TreeArc {
     Exact flow;
 };
 
-// A spanning tree as a list of arcs. It is strongly feasible: an arc without flow points up. Of a source's arcs just one is up, the one to
-// its parent; of a target's arcs just one is not.
+// A spanning tree as a list of arcs. It is strongly feasible: an arc without flow points up. Of a source's arcs just
+// one is up, the one to its parent; of a target's arcs just one is not.
 class SpanningTree {
 public:
     std::vector<TreeArc> arcs;
@@ -33,9 +34,10 @@ public:
         }
     }
 
-    // Replaces every source, or every target, by its halves. Node v becomes the nodes from first[v] to first[v + 1], one or two, of the
-    // given masses. key(v, other) tells where the other end of an arc lies along the axis across which v is halved: the first half
-    // takes over the arcs with the smallest keys. The flow stays feasible and the tree strongly feasible.
+    // Replaces every source, or every target, by its halves. Node v becomes the nodes from first[v] to first[v + 1],
+    // one or two, of the given masses. key(v, other) tells where the other end of an arc lies along the axis across
+    // which v is halved: the first half takes over the arcs with the smallest keys. The flow stays feasible and the
+    // tree strongly feasible.
     template <class Key>
     void halve_sources(const std::vector<Index>& first, const std::vector<Exact>& mass, const Key& key) {
         halve<true>(first, mass, key);
@@ -95,19 +97,21 @@ private:
                 continue;
             }
             for (Keyed* at = begin; at != end; ++at) at->key = key(v, other<kSources>(arcs[at->arc]));
-            std::sort(begin, end, [](const Keyed& a, const Keyed& b) { return a.key != b.key ? a.key < b.key : a.arc < b.arc; });
+            std::sort(begin, end,
+                      [](const Keyed& a, const Keyed& b) { return a.key != b.key ? a.key < b.key : a.arc < b.arc; });
             halve_node<kSources>(begin, end, first[v], mass);
         }
         arcs.swap(halved_);
     }
 
-    // The first half takes arcs until they carry its mass. The arc at which that happens goes to both; if it happens between two arcs, the
-    // halves are joined by a new arc without flow, which must point up.
+    // The first half takes arcs until they carry its mass. The arc at which that happens goes to both; if it happens
+    // between two arcs, the halves are joined by a new arc without flow, which must point up.
     template <bool kSources>
     void halve_node(const Keyed* begin, const Keyed* end, Index half, const std::vector<Exact>& mass) {
         const auto flow = [&](const Keyed* at) -> const Exact& { return arcs[at->arc].flow; };
         const auto far_end = [&](const Keyed* at) { return other<kSources>(arcs[at->arc]); };
-        const Keyed* const parent = std::find_if(begin, end, [&](const Keyed& at) { return arcs[at.arc].up == kSources; });
+        const Keyed* const parent =
+            std::find_if(begin, end, [&](const Keyed& at) { return arcs[at.arc].up == kSources; });
         Exact rest = mass[half];
         const Keyed* cut = begin;
         for (; cut != end && rest.positive() && flow(cut) <= rest; ++cut) rest -= flow(cut);
@@ -124,7 +128,8 @@ private:
             // A target hangs on a source that sends it mass; that source hangs on the other half.
             const bool hang_second = parent < cut;
             const Keyed* const group_end = hang_second ? end : cut;
-            joint = std::find_if(hang_second ? cut : begin, group_end, [&](const Keyed& at) { return flow(&at).positive(); });
+            joint = std::find_if(hang_second ? cut : begin, group_end,
+                                 [&](const Keyed& at) { return flow(&at).positive(); });
             if (joint != group_end) {
                 put<kSources>(hang_second ? half : half + 1, far_end(joint), false, Exact());
             } else {  // only where masses are too far apart for exact sums: no mass arrives
@@ -133,8 +138,10 @@ private:
                 put<kSources>(alone, kNone, true, mass[alone]);
             }
         }
-        for (const Keyed* at = begin; at != cut; ++at) put<kSources>(half, far_end(at), at == parent || at == joint, flow(at));
-        for (const Keyed* at = second; at != end; ++at) put<kSources>(half + 1, far_end(at), at == parent || at == joint, flow(at));
+        for (const Keyed* at = begin; at != cut; ++at)
+            put<kSources>(half, far_end(at), at == parent || at == joint, flow(at));
+        for (const Keyed* at = second; at != end; ++at)
+            put<kSources>(half + 1, far_end(at), at == parent || at == joint, flow(at));
     }
 
     std::vector<TreeArc> halved_;

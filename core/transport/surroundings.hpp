@@ -10,7 +10,8 @@
 
 namespace flatmetric {
 
-// All sources and targets whose mass could depend on that of some sources: whatever is in reach of them, in reach of that, and so on.
+// All sources and targets whose mass could depend on that of some sources: whatever is in reach of them, in reach of
+// that, and so on.
 template <int D>
 class Surroundings {
 public:

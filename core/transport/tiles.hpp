@@ -11,8 +11,8 @@
 
 namespace flatmetric {
 
-// How a large problem is cut: the targets by the nodes of one level of their tree, the tiles, and each source to the tile that it
-// lies deepest in. The cut depends on the points alone, never on the number of threads.
+// How a large problem is cut: the targets by the nodes of one level of their tree, the tiles, and each source to the
+// tile that it lies deepest in. The cut depends on the points alone, never on the number of threads.
 template <int D>
 class Tiles {
 public:
@@ -59,7 +59,8 @@ public:
         });
     }
 
-    // Level 0 is the whole problem, and each node of a level joins two of the next; the tiles are the nodes of the last level.
+    // Level 0 is the whole problem, and each node of a level joins two of the next; the tiles are the nodes of the last
+    // level.
     int levels() const { return levels_; }
 
     // The sources of the k-th node of a level, in ascending order within each tile.
@@ -67,7 +68,9 @@ public:
     const Source* end(int level, std::size_t k) const { return begin(level, k + 1); }
 
     // Whether a source belongs to it.
-    bool holds(int level, std::size_t k, Index x) const { return static_cast<std::size_t>(tile_of_[x]) >> (levels_ - level) == k; }
+    bool holds(int level, std::size_t k, Index x) const {
+        return static_cast<std::size_t>(tile_of_[x]) >> (levels_ - level) == k;
+    }
 
 private:
     std::size_t count() const { return std::size_t{1} << levels_; }

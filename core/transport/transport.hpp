@@ -24,16 +24,27 @@
 
 namespace flatmetric {
 
-// Which method solves a problem. `automatic` is the rule below; the others are for testing each method on its own: shortest paths or
-// the simplex for everything, and either of them in tiles of single points.
+// Which method solves a problem. `automatic` is the rule of `Transport`; the others are for testing each method on its
+// own: shortest paths or the simplex for everything, and either of them in tiles of single points.
 enum class Method { automatic, shortest_paths, simplex, paths_in_tiles, simplex_in_tiles };
 
 // Exact partial transport between two weighted point sets where leaving a unit of mass on both sides costs `reach`.
 //
-// A large problem is cut into tiles, which are solved on their own; what must cross a border waits until two tiles, and then
-// two pairs of tiles, are joined. Within each of these parts shortest paths come first. A local problem takes a few arc visits per
-// point; where they need more than kFreeLooks + kLooks N^1.5, mass has to travel past many others, and the network simplex, whose
-// cost depends little on that, solves what is connected to the mass that was not placed.
+// The idea, for a large problem:
+//
+//     tiles        [  a  ][  b  ][  c  ][  d  ]     each solved by one thread, on its own
+//     joined once  [     ab     ][     cd     ]     what has to cross the border between a and b
+//     joined all   [           abcd           ]     what has to cross any border: the exact answer
+//
+// A source whose best target may lie beyond its tile waits until the tiles on both sides of that border are one part.
+//
+// Within a part, shortest augmenting paths come first: where errors are local, they look at a few arcs per point. Where
+// mass has to travel past many other points, paths become long. So a part of N points is allowed
+//
+//     kFreeLooks + N min(kLooks sqrt(N), kMostLooks)
+//
+// looks at arcs. Beyond that the network simplex, whose cost depends little on how far mass travels, solves afresh
+// whatever is connected to the mass that was not placed. The rule only chooses between two exact methods.
 template <int D>
 class Transport {
 public:
@@ -49,7 +60,8 @@ public:
         if (merged_) {
             places_of_sources_.merge(sources, source_mass);
             places_of_targets_.merge(targets, target_mass);
-            load(places_of_sources_.points(), places_of_sources_.mass(), places_of_targets_.points(), places_of_targets_.mass());
+            load(places_of_sources_.points(), places_of_sources_.mass(), places_of_targets_.points(),
+                 places_of_targets_.mass());
         }
         if (workers_.size() < static_cast<std::size_t>(crew.size())) workers_.resize(crew.size());
         for (Worker& worker : workers_) worker.paths.stock.reset();
@@ -58,7 +70,8 @@ public:
         if (instance_.has_trees()) {
             solve_large(method, tiny_tiles ? 1 : kTile, crew);
         } else {
-            crew.run(1, [&](std::size_t, int, Interrupt& interrupt) { solve_small(target_box, method, interrupt, crew); });
+            crew.run(1,
+                     [&](std::size_t, int, Interrupt& interrupt) { solve_small(target_box, method, interrupt, crew); });
         }
         instance_.price_points_without_mass(crew);
     }
@@ -74,11 +87,12 @@ public:
     template <class Visit>
     void visit_pairs(Index begin, Index end, const Visit& visit) const {
         plan_.visit(begin, end, [&](const Cell& cell) {
-            visit(instance_.original_source(cell.source), instance_.original_target(cell.target), cell.mass, cell.distance);
+            visit(instance_.original_source(cell.source), instance_.original_target(cell.target), cell.mass,
+                  cell.distance);
         });
     }
-    // Where points were merged: mass moved between two places is taken from the rows at one, one after the other, and handed to those at
-    // the other.
+    // Where points were merged: mass moved between two places is taken from the rows at one, one after the other, and
+    // handed to those at the other.
     template <class Visit>
     void visit_merged_pairs(const Visit& visit) const {
         typename Coincident<D>::Cursor from(places_of_sources_);
@@ -103,21 +117,25 @@ public:
     // Calls visit(point, potential) for every point of a side.
     template <class Visit>
     void visit_source_potentials(const Visit& visit, Crew& crew) const {
-        visit_potentials(instance_.source, places_of_sources_, [this](Index x) { return instance_.original_source(x); }, visit, crew);
+        visit_potentials(
+            instance_.source, places_of_sources_, [this](Index x) { return instance_.original_source(x); }, visit,
+            crew);
     }
     template <class Visit>
     void visit_target_potentials(const Visit& visit, Crew& crew) const {
-        visit_potentials(instance_.target, places_of_targets_, [this](Index y) { return instance_.original_target(y); }, visit, crew);
+        visit_potentials(
+            instance_.target, places_of_targets_, [this](Index y) { return instance_.original_target(y); }, visit,
+            crew);
     }
 
 private:
-    static constexpr Index kSmall = 512;          // up to here lists from a grid beat a tree
-    static constexpr Index kTile = 25000;         // targets that one thread takes at a time, at most
-    static constexpr std::ptrdiff_t kTurns = 8;   // of the sources of a tile
-    static constexpr int kMostRegions = 4;        // of a part that are left to the simplex one by one
-    static constexpr double kLooks = 8.0;
-    static constexpr double kMostLooks = 400.0;   // for a point, where that is less than kLooks N^0.5
-    static constexpr double kFreeLooks = 2000.0;  // looks that are cheaper than a start of the simplex
+    static constexpr Index kSmall = 512;          // points: up to here lists from a grid are faster than a tree
+    static constexpr Index kTile = 25000;         // targets of a tile: its points and labels fit into a core's cache
+    static constexpr std::ptrdiff_t kTurns = 8;   // parts of a tile's sources after which its progress is looked at
+    static constexpr int kMostRegions = 4;        // of a part that the simplex solves one by one before it takes all
+    static constexpr double kLooks = 8.0;         // looks for a point and for each unit of sqrt(N)
+    static constexpr double kMostLooks = 400.0;   // looks for a point, however large N is
+    static constexpr double kFreeLooks = 2000.0;  // looks that take less time than a start of the simplex
 
     // What one thread works with.
     struct alignas(128) Worker {  // two threads never write to one cache line
@@ -138,7 +156,8 @@ private:
     };
 
     static double allowed_looks(Method method, double points) {
-        if (method == Method::shortest_paths || method == Method::paths_in_tiles) return std::numeric_limits<double>::infinity();
+        if (method == Method::shortest_paths || method == Method::paths_in_tiles)
+            return std::numeric_limits<double>::infinity();
         if (method == Method::simplex_in_tiles) return -1.0;
         return kFreeLooks + points * std::min(kMostLooks, kLooks * std::sqrt(points));
     }
@@ -167,7 +186,9 @@ private:
         }
         for (Index x = 0; x < sources; ++x) {
             if (!(instance_.source.mass[x] > 0.0)) continue;
-            instance_.tighten(x, instance_.reach, [&](const double& limit, const auto& visit) { mine.paths.rows.visit_cheap(x, limit, visit); });
+            instance_.tighten(x, instance_.reach, [&](const double& limit, const auto& visit) {
+                mine.paths.rows.visit_cheap(x, limit, visit);
+            });
         }
     }
 
@@ -177,13 +198,16 @@ private:
         std::iota(from.begin(), from.end(), 0);
         std::iota(to.begin(), to.end(), 0);
         by_simplex_ = instance_.source.points.n;
-        mine.simplex.solve(instance_, plan_, mine.paths.stock, from, to, [this](Index) { return instance_.reach; }, interrupt);
+        mine.simplex.solve(
+            instance_, plan_, mine.paths.stock, from, to, [this](Index) { return instance_.reach; }, interrupt);
     }
 
     void solve_large(Method method, Index tile, Crew& crew) {
         proved_.clear();
         if (method == Method::simplex) {
-            crew.run(1, [&](std::size_t, int worker, Interrupt& interrupt) { solve_all_by_simplex(workers_[worker], interrupt); });
+            crew.run(1, [&](std::size_t, int worker, Interrupt& interrupt) {
+                solve_all_by_simplex(workers_[worker], interrupt);
+            });
             return;
         }
         tiles_.cut(instance_, tile, crew);
@@ -202,8 +226,9 @@ private:
                 mine.paths.limit_looks(part.looks, 0.0);
                 mine.left.clear();
                 mine.regions = 0;
-                const bool done = level == tiles_.levels() ? place_first(part, mine, interrupt)
-                                                           : place_waiting(part, below[2 * k], below[2 * k + 1], mine, interrupt);
+                const bool done = level == tiles_.levels()
+                                      ? place_first(part, mine, interrupt)
+                                      : place_waiting(part, below[2 * k], below[2 * k + 1], mine, interrupt);
                 left[k].hopeless = !done && method != Method::simplex_in_tiles && !is_local(part);
                 if (!done && !left[k].hopeless) {
                     list_waiting(mine);
@@ -233,12 +258,13 @@ private:
         const Subtree at = instance_.target.tree.subtree(level, k);
         const auto [begin, end] = instance_.target.tree.range(at);
         const auto sources = static_cast<std::size_t>(tiles_.end(level, k) - tiles_.begin(level, k));
-        return {level, k, at, sources, allowed_looks(method, static_cast<double>(end - begin) + static_cast<double>(sources))};
+        return {level, k, at, sources,
+                allowed_looks(method, static_cast<double>(end - begin) + static_cast<double>(sources))};
     }
 
-    // Places mine.unplaced by shortest paths, which is the work between two shares of all. Where they lag, the region around the longest
-    // search is left to the simplex, if it is but a part of all. False if that doesn't help; those whose turn didn't come then still wait
-    // in mine.unplaced.
+    // Places mine.unplaced by shortest paths, which is the work between two shares of all. Where they lag, the region
+    // around the longest search is left to the simplex, if it is but a part of all. False if that doesn't help; those
+    // whose turn didn't come then still wait in mine.unplaced.
     bool place_listed(const Part& part, Worker& mine, double share_before, double share_after, Interrupt& interrupt) {
         const double step = (share_after - share_before) / static_cast<double>(mine.unplaced.size());
         for (std::size_t i = 0; i < mine.unplaced.size(); ++i) {
@@ -273,7 +299,9 @@ private:
             for (; at != turn_end; ++at) {
                 if (!mine.paths.place_at_nearest(at->x, at->margin)) mine.unplaced.push_back(at->x);
             }
-            const auto share = [&](const auto* of) { return static_cast<double>(of - begin) / static_cast<double>(end - begin); };
+            const auto share = [&](const auto* of) {
+                return static_cast<double>(of - begin) / static_cast<double>(end - begin);
+            };
             if (place_listed(part, mine, share(turn_begin), share(turn_end), interrupt)) continue;
             for (; at != end; ++at) mine.unplaced.push_back(at->x);
             give_up(part, mine);
@@ -305,7 +333,9 @@ private:
 
     // All that is connected to mine.around.
     void gather_region(const Part& part, Worker& mine, Interrupt& interrupt) {
-        mine.surroundings.gather(instance_, part.targets, mine.around, [&](Index x) { return tiles_.holds(part.level, part.k, x); }, interrupt);
+        mine.surroundings.gather(
+            instance_, part.targets, mine.around, [&](Index x) { return tiles_.holds(part.level, part.k, x); },
+            interrupt);
     }
 
     static void list_waiting(Worker& mine) {
@@ -316,37 +346,44 @@ private:
     // A source that the simplex left may have been searched from again.
     static void drop_repeated(std::vector<Waiting>& sources) {
         std::stable_sort(sources.begin(), sources.end(), [](const Waiting& a, const Waiting& b) { return a.x < b.x; });
-        sources.erase(std::unique(sources.begin(), sources.end(), [](const Waiting& a, const Waiting& b) { return a.x == b.x; }), sources.end());
+        sources.erase(
+            std::unique(sources.begin(), sources.end(), [](const Waiting& a, const Waiting& b) { return a.x == b.x; }),
+            sources.end());
     }
 
     // Solves mine.surroundings afresh by the simplex.
     void solve_region(const Part& part, Worker& mine, Interrupt& interrupt) {
         auto& tree = instance_.target.tree;
         const auto margin = [&](Index x) { return tree.margin(part.targets, instance_.source.points[x]); };
-        mine.simplex.solve(instance_, plan_, mine.paths.stock, mine.surroundings.sources, mine.surroundings.targets,
-                           [&](Index x) { return std::min(instance_.reach, margin(x).distance); }, interrupt);
+        mine.simplex.solve(
+            instance_, plan_, mine.paths.stock, mine.surroundings.sources, mine.surroundings.targets,
+            [&](Index x) { return std::min(instance_.reach, margin(x).distance); }, interrupt);
         mine.by_simplex += static_cast<std::int64_t>(mine.surroundings.sources.size());
         tree.bound_prices(part.targets, [this](Index y) { return instance_.target.potential[y]; });
         if (part.level == 0) proved_.resize(instance_.source.points.n, false);
         for (const Index x : mine.surroundings.sources) {
-            if (plan_.source_left[x] > 0.0 && instance_.source.potential[x] < instance_.reach) mine.left.push_back({x, margin(x).level});
+            if (plan_.source_left[x] > 0.0 && instance_.source.potential[x] < instance_.reach)
+                mine.left.push_back({x, margin(x).level});
             if (part.level == 0) proved_[x] = true;
         }
     }
 
-    // Whether most sources of a part have everything in reach inside it. Elsewhere the simplex would solve a problem that has little to
-    // do with the whole.
+    // Whether most sources of a part have everything in reach inside it. Elsewhere the simplex would solve a problem
+    // that has little to do with the whole.
     bool is_local(const Part& part) const {
         const auto* const begin = tiles_.begin(part.level, part.k);
         const auto* const end = tiles_.end(part.level, part.k);
         const auto deep = std::count_if(begin, end, [&](const auto& at) {
-            return instance_.target.tree.margin(part.targets, instance_.source.points[at.x]).distance >= instance_.reach;
+            return instance_.target.tree.margin(part.targets, instance_.source.points[at.x]).distance >=
+                   instance_.reach;
         });
         return 2 * deep >= end - begin;
     }
 
     void tighten_potentials(Crew& crew) {
-        const auto price = [this](Index y) { return instance_.target.mass[y] > 0.0 ? instance_.target.potential[y] : instance_.reach; };
+        const auto price = [this](Index y) {
+            return instance_.target.mass[y] > 0.0 ? instance_.target.potential[y] : instance_.reach;
+        };
         instance_.target.tree.bound_prices(price, crew);
         over_ranges(instance_.source.points.n, crew, [&](std::size_t begin, std::size_t end) {
             for (auto x = static_cast<Index>(begin); x < static_cast<Index>(end); ++x) {

@@ -100,10 +100,10 @@ def test_a_command_and_its_function_take_the_same_options_with_the_same_defaults
         if p.kind is p.KEYWORD_ONLY and p.name not in ("progress", "executor")
     }
     assert set(flags) - set(methods) == set(keywords)
-    for option, default in keywords.items():
-        same = default is inspect.Parameter.empty if flags[option] is None else flags[option] == default
-        assert same or flags[option] is default or default is inspect.Parameter.empty, option
-        assert f"    {option}\n" in (getattr(fm, name).__doc__ or "")
+    for keyword, default in keywords.items():
+        same = default is inspect.Parameter.empty if flags[keyword] is None else flags[keyword] == default
+        assert same or flags[keyword] is default or default is inspect.Parameter.empty, keyword
+        assert f"    {keyword}\n" in (getattr(fm, name).__doc__ or "")
 
 
 @pytest.mark.parametrize("name", ["score", "compare", "leaderboard", "challenge"])

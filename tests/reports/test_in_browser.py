@@ -589,7 +589,7 @@ def test_every_metric_is_defined_in_the_drawer(browser: Browser, name: str, requ
     browser.element("#open-drawer").click()
     assert visible(browser, "#drawer")
     text = browser.text("#drawer")
-    for key, metric in METRICS.items():
+    for metric in METRICS.values():
         assert metric.heading in text and metric.meaning in text and metric.equation in text
     assert "How to read this page" in text
     ActionChains(browser.driver).send_keys(Keys.ESCAPE).perform()

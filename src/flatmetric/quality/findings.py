@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -16,31 +16,125 @@ from flatmetric._display import Displayed
 from flatmetric.localizations import Localizations, Provenance
 from flatmetric.options.scoring import DEFAULT_LAM
 
-Kind = Literal[
-    "no_frames",
-    "no_overlap",
-    "frame_offset",
-    "shuffled_frames",
-    "swapped_axes",
-    "flipped_axis",
-    "rotated_axes",
-    "unit",
-    "scale",
-    "rotation",
-    "drift",
-    "shift",
-    "z_sign",
-    "duplicates",
-    "truncated",
-    "blind_border",
-    "worse_than_nothing",
-    "field",
-    "file",
-]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-_MEASURED = 5e-4  # of a scale
+_MEASURED = 5e-4  # of a scale: how precisely it can be measured
 BY_HAND = "check(truth, pred).apply(pred)"
 """How a fix is made that no option can make."""
+
+
+@dataclass(frozen=True, slots=True)
+class FindingType:
+    """One kind of finding: what it looks like in `words`, and how it is fixed.
+
+    Either `change` fixes the rows of a table, given the estimate; or `step` says what to do; or a change of the rules of
+    the score does (`by_rules`). `is_limit` marks a limit of the program, which is no error of the file, and `harmless`
+    what does not make advice on the program misleading.
+    """
+
+    words: Callable[[Any], str]
+    change: Callable[[Localizations, Any], dict[str, Any]] | None = None
+    step: str | None = None
+    by_rules: bool = False
+    is_limit: bool = False
+    harmless: bool = False
+
+
+def _field_words(estimate: Any) -> str:
+    field, reached = estimate["fov"], estimate["extent"]
+    rules = f"the rules take a field of {field[0]:g} x {field[1]:g} nm"
+    return f"{rules}, but the truth reaches to {reached[0]:.0f} x {reached[1]:.0f} nm"
+
+
+def _no_overlap_words(estimate: Any) -> str:
+    truth, pred = estimate["truth"], estimate["pred"]
+    frames = f"the truth has frames {truth[0]} to {truth[1]}, the result {pred[0]} to {pred[1]}"
+    return f"no frame has both molecules and detections: {frames}"
+
+
+def _shift_words(estimate: Any) -> str:
+    deep = f", z {estimate['z']:+.1f}" if estimate["z"] else ""
+    return f"everything is shifted by x {estimate['x']:+.1f}, y {estimate['y']:+.1f}{deep} nm"
+
+
+def _border_words(estimate: Any) -> str:
+    share, width = 100 * estimate["share_of_missed"], estimate["border"]
+    return f"{share:.0f} % of the missed molecules lie within {width:g} nm of the edge"
+
+
+def _shifted_back(pred: Localizations, estimate: Any) -> dict[str, Any]:
+    change = {axis: getattr(pred, axis) - estimate[axis] for axis in "xy"}
+    return change if pred.z is None else change | {"z": pred.z - estimate["z"]}
+
+
+def _turned_back(pred: Localizations, estimate: Any) -> dict[str, Any]:
+    cos, sin = math.cos(math.radians(estimate["degrees"])), math.sin(math.radians(estimate["degrees"]))
+    x, y = pred.x - estimate["x"], pred.y - estimate["y"]
+    return {"x": estimate["x"] + cos * x + sin * y, "y": estimate["y"] - sin * x + cos * y}
+
+
+def _without_drift(pred: Localizations, estimate: Any) -> dict[str, Any]:
+    first, last = estimate["frames"]
+    time = (pred.frame - first) / max(1, last - first)
+    return {axis: getattr(pred, axis) - estimate[axis] * time for axis in "xy"}
+
+
+def _unscaled(pred: Localizations, estimate: Any) -> dict[str, Any]:
+    return {"x": pred.x / estimate, "y": pred.y / estimate}
+
+
+def _mirrored_back(pred: Localizations, estimate: Any) -> dict[str, Any]:
+    return {estimate["axis"]: estimate["size"] - getattr(pred, estimate["axis"])}
+
+
+FINDINGS: dict[str, FindingType] = {
+    "no_frames": FindingType(
+        lambda rows: f"all {rows} rows are in one frame: the file has no column of frames, or it was not read",
+        step="say which column holds the frame (columns=)",
+    ),
+    "no_overlap": FindingType(_no_overlap_words, step="score it against the truth of its own movie"),
+    "frame_offset": FindingType(
+        lambda offset: f"frames are off by {offset:+d}", lambda pred, offset: {"frame": pred.frame - offset}
+    ),
+    "shuffled_frames": FindingType(
+        lambda _: "positions fit the truth, but not in their frames: frames are shuffled or of another movie",
+        step="write the file again with the frame of each row",
+    ),
+    "swapped_axes": FindingType(lambda _: "x and y are exchanged", lambda pred, _: {"x": pred.y, "y": pred.x}),
+    "flipped_axis": FindingType(
+        lambda estimate: f"{estimate['axis']} is mirrored at {estimate['size'] / 2:g} nm", _mirrored_back
+    ),
+    "rotated_axes": FindingType(
+        lambda estimate: f"the field is turned by {estimate['degrees']:g} degrees", _turned_back
+    ),
+    "unit": FindingType(
+        lambda factor: f"positions are {factor:.4g} times the true ones: they are not in nm", _unscaled
+    ),
+    "scale": FindingType(
+        lambda factor: f"positions are {factor:.5g} times the true ones ({100 * (factor - 1):+.2g} %)", _unscaled
+    ),
+    "rotation": FindingType(
+        lambda estimate: f"everything is turned by {estimate['degrees']:+.2f} degrees", _turned_back
+    ),
+    "drift": FindingType(
+        lambda estimate: f"positions drift by x {estimate['x']:+.1f}, y {estimate['y']:+.1f} nm from first to last frame",
+        _without_drift,
+    ),
+    "shift": FindingType(_shift_words, _shifted_back, harmless=True),
+    "z_sign": FindingType(lambda _: "z has the wrong sign", lambda pred, _: {"z": -pred.in_3d().z}),  # type: ignore[operator]
+    "duplicates": FindingType(
+        lambda rows: f"{rows} rows repeat another", lambda pred, _: pred.select(~repeated_rows(pred)).columns(), harmless=True
+    ),
+    "truncated": FindingType(
+        lambda estimate: f"the result ends at frame {estimate['last_frame']} of {estimate['truth_last_frame']}",
+        step="run the program to the end",
+    ),
+    "blind_border": FindingType(_border_words, by_rules=True, is_limit=True),
+    "worse_than_nothing": FindingType(
+        lambda lam: f"worse than an empty file, which has {lam:g} nm", step="", is_limit=True
+    ),
+    "field": FindingType(_field_words, by_rules=True, harmless=True),
+    "file": FindingType(str, step="", harmless=True),
+}
+"""Every kind of finding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +152,7 @@ class Finding:
     'frame_base=0'
     """
 
-    kind: Kind
+    kind: str
     estimate: Any
     flat_metric_before: float | None
     flat_metric_after: float | None
@@ -67,23 +161,25 @@ class Finding:
     scope: str = ""
 
     @property
+    def type(self) -> FindingType:
+        """What all findings of this kind share."""
+        return FINDINGS[self.kind]
+
+    @property
     def fix(self) -> str:
         """What to do, in words: arguments of `read` or `score`, or a step."""
         if self.options:
             given = ", ".join(f"{name}={_argument(value)}" for name, value in self.options.items())
             half = self.kind == "shift" and self.estimate["half_pixel"] and self.estimate["x"] < 0
             return f"{given} (half a pixel: check origin=)" if half else given
-        return "write the file again without them" if self._is_kept else _STEPS.get(self.kind, BY_HAND)
+        if self._is_kept:
+            return "write the file again without them"
+        return BY_HAND if self.type.step is None else self.type.step
 
     @property
     def _is_kept(self) -> bool:
         """Whether rows repeat that would be missed if they were dropped: the Flat Metric would rise."""
         return self.kind == "duplicates" and self.flat_metric_after is None
-
-    @property
-    def changes_table(self) -> bool:
-        """Whether `apply_fix` changes the table."""
-        return self.kind not in (*_STEPS, *_LIMITS) and not self._is_kept
 
     @property
     def is_fault(self) -> bool:
@@ -93,54 +189,11 @@ class Finding:
     @property
     def is_limit(self) -> bool:
         """Whether it is a limit of the program, and no error of the file."""
-        return self.kind in ("blind_border", "worse_than_nothing")
+        return self.type.is_limit
 
     def what(self) -> str:
         """What looks wrong, in words."""
-        estimate = self.estimate
-        match self.kind:
-            case "file":
-                return str(estimate)
-            case "worse_than_nothing":
-                return f"worse than an empty file, which has {estimate:g} nm"
-            case "field":
-                field, reached = estimate["fov"], estimate["extent"]
-                taken = f"the rules take a field of {field[0]:g} x {field[1]:g} nm"
-                return f"{taken}, but the truth reaches to {reached[0]:.0f} x {reached[1]:.0f} nm"
-            case "no_frames":
-                return f"all {estimate} rows are in one frame: the file has no column of frames, or it was not read"
-            case "no_overlap":
-                return f"no frame has both molecules and detections: {_frames(estimate)}"
-            case "frame_offset":
-                return f"frames are off by {estimate:+d}"
-            case "shuffled_frames":
-                return "positions fit the truth, but not in their frames: frames are shuffled or of another movie"
-            case "swapped_axes":
-                return "x and y are exchanged"
-            case "flipped_axis":
-                return f"{estimate['axis']} is mirrored at {estimate['size'] / 2:g} nm"
-            case "rotated_axes":
-                return f"the field is turned by {estimate['degrees']:g} degrees"
-            case "unit":
-                return f"positions are {estimate:.4g} times the true ones: they are not in nm"
-            case "scale":
-                return f"positions are {estimate:.5g} times the true ones ({100 * (estimate - 1):+.2g} %)"
-            case "rotation":
-                return f"everything is turned by {estimate['degrees']:+.2f} degrees"
-            case "drift":
-                return f"positions drift by x {estimate['x']:+.1f}, y {estimate['y']:+.1f} nm from first to last frame"
-            case "shift":
-                deep = f", z {estimate['z']:+.1f}" if estimate["z"] else ""
-                return f"everything is shifted by x {estimate['x']:+.1f}, y {estimate['y']:+.1f}{deep} nm"
-            case "z_sign":
-                return "z has the wrong sign"
-            case "duplicates":
-                return f"{estimate} rows repeat another"
-            case "truncated":
-                return f"the result ends at frame {estimate['last_frame']} of {estimate['truth_last_frame']}"
-            case "blind_border":
-                share, width = 100 * estimate["share_of_missed"], estimate["border"]
-                return f"{share:.0f} % of the missed molecules lie within {width:g} nm of the edge"
+        return self.type.words(self.estimate)
 
     def gain(self) -> str:
         """What the fix would do to the Flat Metric, in words; empty where it is not known."""
@@ -163,14 +216,14 @@ class Finding:
         >>> Finding("unit", 0.01, 200.0, 30.5, 1.0, {"unit": "px", "pixel_size": 100.0}).for_one_file()
         'positions are 0.01 times the true ones: they are not in nm (submissions.toml: unit = "px", pixel_size = 100.0)'
         """
-        if self.kind in _STEPS:
+        if self.type.step is not None:
             return self.what()
-        if self.kind in _LIMITS:
+        if self.type.by_rules:
             return str(self)
-        said = ", ".join(f"{name} = {_in_toml(value)}" for name, value in self.options.items())
-        if not said:
+        options = ", ".join(f"{name} = {_in_toml(value)}" for name, value in self.options.items())
+        if not options:
             return f"{self.what()} ({'write it again without them' if self._is_kept else 'check can write it fixed'})"
-        return f"{self.what()} (submissions.toml: {said})"
+        return f"{self.what()} (submissions.toml: {options})"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON; `mend` repeats `fix` under its old name.
@@ -184,17 +237,6 @@ class Finding:
         return own | {"options": dict(self.options), "what": self.what(), "mend": self.fix, "fix": self.fix}
 
 
-_STEPS: dict[str, str] = {
-    "no_frames": "say which column holds the frame (columns=)",
-    "worse_than_nothing": "",
-    "no_overlap": "score it against the truth of its own movie",
-    "shuffled_frames": "write the file again with the frame of each row",
-    "truncated": "run the program to the end",
-    "file": "",
-}
-_LIMITS = ("blind_border", "field")  # are fixed by the rules of the score
-
-
 def _in_toml(value: Any) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(f'{part:.2f}' for part in value)}]"
@@ -205,11 +247,6 @@ def _argument(value: Any) -> str:
     if isinstance(value, tuple):
         return f"({','.join(f'{part:.2f}' for part in value)})"
     return f"{value:.6g}" if isinstance(value, float) else repr(value)
-
-
-def _frames(estimate: Mapping[str, Any]) -> str:
-    truth, pred = estimate["truth"], estimate["pred"]
-    return f"the truth has frames {truth[0]} to {truth[1]}, the result {pred[0]} to {pred[1]}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -303,37 +340,10 @@ def apply_fix(pred: Localizations, finding: Finding) -> Localizations:
     >>> apply_fix(t, Finding("frame_offset", 1, None, None, 1.0)).frame
     array([1])
     """
-    estimate, change = finding.estimate, {}
-    if not finding.changes_table:
+    if finding.type.change is None or finding._is_kept:
         return pred
-    match finding.kind:
-        case "shift":
-            change = {axis: getattr(pred, axis) - estimate[axis] for axis in "xy"}
-            if pred.z is not None:
-                change["z"] = pred.z - estimate["z"]
-        case "frame_offset":
-            change = {"frame": pred.frame - estimate}
-        case "swapped_axes":
-            change = {"x": pred.y, "y": pred.x}
-        case "flipped_axis":
-            axis = estimate["axis"]
-            change = {axis: estimate["size"] - getattr(pred, axis)}
-        case "rotated_axes" | "rotation":
-            cos, sin = (math.cos(math.radians(estimate["degrees"])), math.sin(math.radians(estimate["degrees"])))
-            x, y = pred.x - estimate["x"], pred.y - estimate["y"]
-            change = {"x": estimate["x"] + cos * x + sin * y, "y": estimate["y"] - sin * x + cos * y}
-        case "unit" | "scale":
-            change = {"x": pred.x / estimate, "y": pred.y / estimate}
-        case "drift":
-            first, last = estimate["frames"]
-            time = (pred.frame - first) / max(1, last - first)
-            change = {"x": pred.x - estimate["x"] * time, "y": pred.y - estimate["y"] * time}
-        case "z_sign":
-            assert pred.z is not None
-            change = {"z": -pred.z}
-        case "duplicates":
-            return pred.select(~repeated_rows(pred))
-    return dataclasses.replace(pred, **change) if change else pred
+    columns = pred.columns() | finding.type.change(pred, finding.estimate)
+    return Localizations(**columns, provenance=pred.provenance)
 
 
 def repeated_rows(table: Localizations) -> BoolArray:
@@ -354,7 +364,7 @@ def repeated_rows(table: Localizations) -> BoolArray:
     return repeats
 
 
-def reading_options(kind: Kind, estimate: Any, source: Provenance) -> dict[str, Any]:
+def reading_options(kind: str, estimate: Any, source: Provenance) -> dict[str, Any]:
     """The arguments of `read` that fix a finding in a file that was read as its provenance says; empty if none do.
 
     Examples

@@ -13,7 +13,7 @@ import numpy as np
 
 from flatmetric.localizations import Localizations
 from flatmetric.quality.case import Case
-from flatmetric.quality.findings import Finding, Kind, apply_fix, reading_options
+from flatmetric.quality.findings import Finding, apply_fix, reading_options
 from flatmetric.quality.pairing import REACH, Pile, displacements, find_pile
 
 _SCALE_BIN = 0.004  # of the logarithm
@@ -62,7 +62,7 @@ def hypotheses(case: Case) -> Iterator[tuple[Finding, Pile]]:
         yield scaled
 
 
-def _turned(case: Case, kind: Kind, degrees: float, centre: Sequence[float]) -> tuple[Finding, Pile]:
+def _turned(case: Case, kind: str, degrees: float, centre: Sequence[float]) -> tuple[Finding, Pile]:
     """A rotation about a centre that leaves no shift."""
     about = Finding(kind, {"degrees": degrees, "x": centre[0], "y": centre[1]}, None, None, 0.0)
     pile = find_pile(*displacements(case.truth, apply_fix(case.pred, about), case.rows))
@@ -111,5 +111,5 @@ def spread(table: Localizations) -> float:
 
 def scale_finding(case: Case, factor: float) -> Finding:
     """Positions that are `factor` times the true ones."""
-    kind: Kind = "unit" if abs(math.log(factor)) > math.log(_OTHER_UNIT) else "scale"
+    kind = "unit" if abs(math.log(factor)) > math.log(_OTHER_UNIT) else "scale"
     return Finding(kind, factor, None, None, 0.0, reading_options(kind, factor, case.pred.provenance))

@@ -45,12 +45,9 @@ class Advice:
         return {"kind": self.kind, "sentence": self.sentence, "gain_nm": self.gain, "numbers": dict(self.numbers)}
 
 
-_HARMLESS = ("shift", "duplicates", "file", "field")
-
-
 def is_spoiled(score: Score) -> bool:
     """Whether the file itself is wrong, as by exchanged axes: then advice on the program would mislead."""
-    return any(finding.is_fault and finding.kind not in _HARMLESS for finding in score.findings)
+    return any(finding.is_fault and not finding.type.harmless for finding in score.findings)
 
 
 def advice_for(score: Score) -> tuple[Advice, ...]:
