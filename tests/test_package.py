@@ -10,37 +10,48 @@ from pathlib import Path
 
 import pytest
 
+import flatmetric
+from examples.make_stub import STUB, stub
+from flatmetric.cli.app import COMMANDS
+
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "flatmetric"
 
-# Imports go down only: a room may import from itself and from the rooms before it.
-GROUND_FLOOR = {
-    "version",
-    "errors",
-    "_core",
-    "_arrays",
-    "_escaping",
-    "_progress",
-    "_files",
-    "_shown",
-    "_validation",
-    "_work",
-    "_cluster",
-}
-ROOMS = [
-    *("transport", "localizations", "stacks", "formats", "matching", "metrics", "quality", "scoring", "statistics"),
-    *("sentences", "simulation", "localizers", "challenge", "plots", "pages", "paper", "page_folder"),
-    *("views", "challenge_report", "api", "torch", "", "cli", "__main__"),
+# Imports go down only: a room may import from itself and from the rooms on the floors before its own.
+FLOORS = [
+    ("version", "errors", "_core", "_display"),
+    ("_arrays", "_escaping"),
+    ("_files", "_validation"),
+    ("options", "execution"),
+    ("transport", "localizations", "stacks"),
+    ("formats", "matching"),
+    ("metrics", "simulation", "quality"),
+    ("scoring", "localizers"),
+    ("statistics", "torch"),
+    ("challenges", "sentences"),
+    ("plots",),
+    ("paper",),
+    ("reports",),
+    ("api",),
+    ("",),  # the package's front
+    ("cli",),
+    ("__main__",),
 ]
+ROOM_FLOORS = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 CORE_ROOMS = ["support", "geometry", "transport", "frames", "text", "spots"]
 
 
-def room(module: str) -> int:
+def room_of(module: str) -> str:
     name = module.removeprefix("flatmetric").lstrip(".").split(".")[0]
-    if name in GROUND_FLOOR:
-        return -1
-    assert name in ROOMS, f"{module} has no room yet: decide where it belongs"
-    return ROOMS.index(name)
+    assert name in ROOM_FLOORS, f"{module} has no room yet: decide where it belongs"
+    return name
+
+
+def nodes_for_types(tree: ast.Module) -> set[int]:
+    """What stands under `if TYPE_CHECKING:`."""
+    conditions = [node for node in ast.walk(tree) if isinstance(node, ast.If)]
+    guarded = [node for node in conditions if getattr(node.test, "id", "") == "TYPE_CHECKING"]
+    return {id(inner) for node in guarded for inner in ast.walk(node)}
 
 
 def module_name(path: Path) -> str:
@@ -48,9 +59,13 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imported_modules(path: Path) -> set[str]:
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def imported_modules(path: Path, with_types: bool = True) -> set[str]:
+    """The modules of the package that a file imports, also by `import_module`, and for types alone if asked for."""
+    found, tree = set(), ast.parse(path.read_text(encoding="utf-8"))
+    left_out = set() if with_types else nodes_for_types(tree)
+    for node in ast.walk(tree):
+        if id(node) in left_out:
+            continue
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
@@ -59,14 +74,74 @@ def imported_modules(path: Path) -> set[str]:
                 is_module = submodule.is_dir() or submodule.with_suffix(".py").exists()
                 is_core = (node.module, alias.name) == ("flatmetric", "_core")
                 found.add(f"{node.module}.{alias.name}" if is_module or is_core else node.module)
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "import_module":
+            named = node.args[0]
+            if isinstance(named, ast.Constant):
+                found.add(str(named.value))
+            else:  # a name that is put together: only the front and the command line load their parts like that
+                assert room_of(module_name(path)) in ("", "cli"), f"{path} loads a module whose name can't be seen"
     return {name for name in found if name.split(".")[0] == "flatmetric"}
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.name)
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.name)
 def test_imports_go_down_only(path: Path) -> None:
     mine = module_name(path)
     for other in imported_modules(path):
-        assert room(other) <= room(mine), f"{mine} imports {other}"
+        same_room = room_of(other) == room_of(mine)
+        down = ROOM_FLOORS[room_of(other)] < ROOM_FLOORS[room_of(mine)]
+        assert same_room or down, f"{mine} imports {other}"
+
+
+def test_there_is_no_circle_of_imports() -> None:
+    """Not even within a room: modules can be read one after the other."""
+    names = {module_name(path) for path in MODULES}
+    imports = {module_name(path): imported_modules(path, with_types=False) & names for path in MODULES}
+    for name, others in imports.items():
+        others.discard(name)
+    while imports:
+        leaves = {name for name, others in imports.items() if not others & set(imports)}
+        assert leaves, f"a circle among {', '.join(sorted(imports))}"
+        imports = {name: others for name, others in imports.items() if name not in leaves}
+
+
+def test_nothing_imports_the_front_of_the_package() -> None:
+    for path in MODULES:
+        if path.name != "__main__.py":
+            assert "flatmetric" not in imported_modules(path), f"{path} imports the package's front"
+
+
+def test_a_class_and_a_module_have_a_name_of_their_own() -> None:
+    classes: dict[str, str] = {}
+    for path in MODULES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                assert node.name not in classes, f"{node.name} is in {path} and in {classes[node.name]}"
+                classes[node.name] = str(path)
+    public = set(flatmetric.__all__)
+    assert not public & {path.stem for path in PACKAGE.iterdir()}, "a public name is also a module or a folder"
+
+
+COMMAND_MODULES = [PACKAGE / "cli" / f"{name}.py" for name in COMMANDS if name != "completion"]
+
+
+@pytest.mark.parametrize("path", COMMAND_MODULES, ids=lambda path: path.stem)
+def test_a_command_calls_one_public_function(path: Path) -> None:
+    """Parse, call, print: what a command does is in the library, where a notebook finds it too."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    of_types = nodes_for_types(tree)
+    called = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and id(node) not in of_types and str(node.module).startswith("flatmetric"):
+            room = room_of(str(node.module))
+            if room == "api":
+                called += [alias.name for alias in node.names if alias.name.islower()]
+            else:
+                allowed = ("cli", "errors", "options", "execution", "version", "_files")
+                assert room in allowed, f"{path.name} imports {node.module}: is there a public function for that?"
+    assert 1 <= len(called) <= 2 and set(called) <= set(flatmetric.__all__), called
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "core").rglob("*.[ch]pp")), ids=lambda path: path.name)
@@ -91,6 +166,11 @@ def test_only_the_command_line_prints_and_speaks_of_flags() -> None:
         assert not flags, f"{path.name} names flags: {flags}"
         calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
         assert not any(isinstance(call, ast.Name) and call.id == "print" for call in calls), path.name
+
+
+def test_the_stub_has_every_keyword_of_every_function() -> None:
+    """If this fails, run python -m examples.make_stub."""
+    assert STUB.read_text(encoding="utf-8") == stub()
 
 
 def test_import_brings_no_heavy_library() -> None:

@@ -58,10 +58,10 @@ class Provenance:
 
         `prefix` stands before the arguments that would say it: ``"truth_"`` for the truth of `score`.
         """
-        said = "; ".join(self.assumptions)
+        assumptions = "; ".join(self.assumptions)
         for name in ("unit", "origin", "frame_base", "columns"):
-            said = re.sub(rf"\b{name}=", f"{prefix}{name}=", said)
-        return [f"{self.file or 'table'}: {said}"] if said else []
+            assumptions = re.sub(rf"\b{name}=", f"{prefix}{name}=", assumptions)
+        return [f"{self.file or 'table'}: {assumptions}"] if assumptions else []
 
 
 @dataclass(frozen=True, slots=True, eq=False)

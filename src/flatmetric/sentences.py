@@ -176,13 +176,13 @@ def doubts(comparison: Comparison) -> list[str]:
     >>> doubts(fm.compare(truth, {"a": truth, "b": truth}))
     []
     """
-    found = []
+    sentences = []
     for name, score in zip(comparison.names, comparison.scores, strict=True):
         faults = "; ".join(finding.what() for finding in score.findings if finding.is_fault)
         if faults:
             about = "so these numbers don't reflect the program"
-            found.append(f"Fix {name} first: its file is probably wrong ({faults}), {about}.")
-    return found
+            sentences.append(f"Fix {name} first: its file is probably wrong ({faults}), {about}.")
+    return sentences
 
 
 def _short(length: float, sign: str = "") -> str:

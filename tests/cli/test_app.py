@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import flatmetric as fm
-from flatmetric.cli.text import error_budget
+from flatmetric.cli.text import budget_text
 from tests.scenes import run
 
 
@@ -40,5 +40,5 @@ def test_no_command_shows_the_help() -> None:
 
 
 def test_the_budget_of_a_perfect_result() -> None:
-    text = error_budget(0.0, 0.0, 0.0, 0.0)
+    text = budget_text(0.0, 0.0, 0.0, 0.0)
     assert text.endswith("Every molecule was found where it is.")

@@ -18,7 +18,7 @@ from flatmetric.paper.surfaces import (
     draw_deviation,
     draw_efficiency,
     draw_flat_metric,
-    draw_trials,
+    make_trials,
     surfaces,
 )
 
@@ -78,7 +78,7 @@ def test_efficiency_is_undefined_where_nothing_is_found(paper: Surfaces) -> None
 def test_each_node_is_the_mean_of_single_scores() -> None:
     settings = SurfaceExperiment(points=30, steps=3, trials=3, seed=5)
     result = surfaces(settings)
-    trials = draw_trials(settings, row=2)
+    trials = make_trials(settings, row=2)
     values, efficiencies = [], []
     for frame in range(7, 10):  # full recall
         truth = trials.truth[trials.truth_frame == frame]
@@ -105,7 +105,7 @@ def test_the_dense_program_is_timed_on_a_sample_unless_it_is_too_large() -> None
 
 
 def test_errors_fill_the_disk_uniformly() -> None:
-    trials = draw_trials(SurfaceExperiment(points=1000, steps=2, trials=20), row=1)
+    trials = make_trials(SurfaceExperiment(points=1000, steps=2, trials=20), row=1)
     share = (np.arange(len(trials.distance)) + 0.5) / len(trials.distance)
     area = np.sort((trials.distance / 250) ** 2)
     assert np.abs(area - share).max() < 1.63 / math.sqrt(len(area))  # Kolmogorov-Smirnov at 1 %

@@ -20,7 +20,7 @@ from flatmetric.challenges.submissions import Submission, Submissions, tuned_nam
 from flatmetric.errors import InputError, printable
 from flatmetric.execution.progress import Progress
 from flatmetric.execution.workers import Failed, Workers
-from flatmetric.formats.file_options import FileOptions, options_of_file
+from flatmetric.formats.file_options import KnownOptions, options_of_file
 from flatmetric.formats.read import read_file, read_once
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.options.reading import ReadOptions
@@ -29,7 +29,7 @@ from flatmetric.scoring.checked import score_and_check
 from flatmetric.scoring.score import Score
 from flatmetric.statistics.correlations import Correlation
 from flatmetric.statistics.entries import Entry, entry_of
-from flatmetric.statistics.ranking import Kind, Ranking, Standing, rank
+from flatmetric.statistics.ranking import DatasetKind, Ranking, Standing, rank
 from flatmetric.version import __version__
 
 _WORTH_PROCESSES = 64  # results of a twentieth of a second each: fewer don't make up for the start of processes
@@ -75,7 +75,7 @@ class Leaderboard(Displayed):
     @cached_property
     def suspect(self) -> dict[tuple[str, str], list[str]]:
         """What looks wrong with results, by data set and program; only those with which something does."""
-        lam, said = self.settings["lam"], {}
+        lam, remarks_of = self.settings["lam"], {}
         alike: dict[Any, list[Entry]] = {}
         for entry in self.entries:
             alike.setdefault(_likeness(entry), []).append(entry)
@@ -88,8 +88,8 @@ class Leaderboard(Displayed):
             if value is not None and value > lam * (1 + 1e-9):
                 remarks.append(f"worse than an empty file, which has {lam:g} nm")
             if remarks:
-                said[entry.dataset, entry.program] = remarks
-        return said
+                remarks_of[entry.dataset, entry.program] = remarks
+        return remarks_of
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values: the content of leaderboard.json."""
@@ -229,12 +229,12 @@ def _copies(alike: Sequence[Entry]) -> list[list[str]]:
         return [[] for _ in alike]
     places = np.array([[row[1:] for row in entry.sample] for entry in alike])
     names = [entry.program for entry in alike]
-    found = []
+    copies = []
     for at, own in enumerate(names):
         near = np.flatnonzero((np.abs(places - places[at]) <= _NEAR).all(axis=(1, 2))).tolist()
         others = [names[k] for k in near if k != at]
-        found.append([name for name in others if tuned_name(name) != own and tuned_name(own) != name])
-    return found
+        copies.append([name for name in others if tuned_name(name) != own and tuned_name(own) != name])
+    return copies
 
 
 _FEWEST_ALIKE = 10  # rows
@@ -275,7 +275,7 @@ def _correlation_in_markdown(correlation: Correlation | None) -> str:
     return f"{correlation.value:.2f} | {span}"
 
 
-def _kind_in_markdown(name: str, kind: Kind, level: float) -> list[str]:
+def _kind_in_markdown(name: str, kind: DatasetKind, level: float) -> list[str]:
     lines = [f"## {in_markdown(name)}: new structures, from {len(kind.datasets)} data sets", ""]
     header = ("rank", f"possible ranks ({level:g} %)", "program", "Flat Metric [nm]", f"{level:g} % interval")
     lines += [f"| {' | '.join(header)} | one more data set |", "|---|---|---|---|---|---|"]
@@ -374,7 +374,7 @@ def _score_all(
     progress: Progress | None,
 ) -> list[Entry | str]:
     """An entry for each submission, or why there is none; each is in the store as soon as it is made."""
-    known: FileOptions = {}
+    known: KnownOptions = {}
     reading = [_reading(one, options, known) for one in submissions]
     keys = store.keys(submissions, [None if isinstance(own, str) else own for own in reading])
     outcomes: list[Entry | str | None] = [own if isinstance(own, str) else None for own in reading]
@@ -404,7 +404,7 @@ def _score_all(
     return [outcome for outcome in outcomes if outcome is not None]
 
 
-def _reading(one: Submission, options: ScoreOptions, known: FileOptions) -> ReadOptions | str:
+def _reading(one: Submission, options: ScoreOptions, known: KnownOptions) -> ReadOptions | str:
     try:
         return options_of_file(one.result, options.pred, known)
     except InputError as error:

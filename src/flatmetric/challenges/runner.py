@@ -243,16 +243,16 @@ class _Lease:
     """Whether the command that wants a result is still there. Clocks of machines differ, so only changes count."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._seen, self._since = path, -1, time.monotonic()
+        self._path, self._touched, self._since = path, -1, time.monotonic()
 
     def holds(self) -> bool:
         """False once the file is gone, or was not touched for a while."""
         try:
-            seen = self._path.stat().st_mtime_ns
+            touched = self._path.stat().st_mtime_ns
         except OSError:
             return False
-        if seen != self._seen:
-            self._seen, self._since = seen, time.monotonic()
+        if touched != self._touched:
+            self._touched, self._since = touched, time.monotonic()
         return time.monotonic() - self._since < _EXPIRES_S
 
 
@@ -300,19 +300,19 @@ def run_program(folder: Path, program: Program, time_limit: float, lease: Path) 
     unfinished, own_folder = folder / "runs" / f"{program.name}.csv", folder / "runs" / f"{program.name}.work"
     places = {"{stack}": folder / STACK, "{data}": folder, "{out}": unfinished, "{folder}": own_folder}
     resolved = {name: str(place.resolve()) for name, place in places.items()} | {"{python}": sys.executable}
-    command = [_filled(part, resolved) for part in program.command]
+    command = [_with_places(part, resolved) for part in program.command]
     for left in (unfinished, own_folder):  # by an earlier run
         _remove(left)
     if program.output is not None:
         make_folder(own_folder)
-    written = unfinished if program.output is None else Path(_filled(program.output, resolved))
+    written = unfinished if program.output is None else Path(_with_places(program.output, resolved))
     start = time.monotonic()
     reason = _failure(command, written, time_limit, _Lease(lease))
     seconds = round(time.monotonic() - start, 3)
     for made_before in (record, result):  # the record first: it must never speak of another result
         _remove(made_before)
     if reason is None:
-        reason = _taken(written, program.read, result)
+        reason = _move_result(written, program.read, result)
     if reason is None:
         write_text(json_text(made_by | {"seconds": seconds}), record)
     for left in (unfinished, own_folder):
@@ -379,7 +379,7 @@ def _limit_memory(process: int) -> None:
             resource.prlimit(process, resource.RLIMIT_DATA, (limit, limit))
 
 
-def _taken(written: Path, read: Mapping[str, Any] | None, result: Path) -> str | None:
+def _move_result(written: Path, read: Mapping[str, Any] | None, result: Path) -> str | None:
     """Put what a program wrote where results lie, converted if it says how; return why that can't be, or None."""
     if read is None:
         written.replace(result)
@@ -391,7 +391,7 @@ def _taken(written: Path, read: Mapping[str, Any] | None, result: Path) -> str |
     return None
 
 
-def _filled(part: str, places: dict[str, str]) -> str:
+def _with_places(part: str, places: dict[str, str]) -> str:
     for name, place in places.items():
         part = part.replace(name, place)
     return part

@@ -77,22 +77,22 @@ class ScoreStore:
         a file can't be read, or there are no options.
         """
         known = {path: row for path, *row in self._ask("SELECT path, state, sha256 FROM contents")}
-        found: dict[Path, str] = {}
+        hashes: dict[Path, str] = {}
         now = time.time()
 
         def content(path: Path) -> str:
-            if path not in found:
+            if path not in hashes:
                 there, name = path.stat(), os.fsencode(path.resolve())  # file names may hold any bytes
                 row, state = known.get(name), state_of(there)
                 if row is not None and row[0] == state:
-                    found[path] = row[1]
+                    hashes[path] = row[1]
                 else:
-                    found[path] = Source(path).sha256
+                    hashes[path] = Source(path).sha256
                     if now - max(there.st_mtime, there.st_ctime) > _FRESH_S:
-                        known[name] = [state, found[path]]
+                        known[name] = [state, hashes[path]]
                         fresh.append((name, *known[name]))
                 self._states[path] = state
-            return found[path]
+            return hashes[path]
 
         fresh: list[tuple[Any, ...]] = []
         keys: list[str | None] = []
@@ -185,11 +185,11 @@ class ScoreStore:
 
 def _used(one: Submission) -> list[Path]:
     """The files that a score depends on: truth, result, and the metadata beside them."""
-    found = [one.truth, one.result]
+    files = [one.truth, one.result]
     for path in (one.truth, one.result):
         names = [suffix for suffix in SIDE_SUFFIXES if path.with_suffix(suffix).is_file()]
-        found += [other for suffix in names if (other := Source(path).beside(suffix)) is not None]
-    return found
+        files += [other for suffix in names if (other := Source(path).beside(suffix)) is not None]
+    return files
 
 
 def _hash(kind: str, raw: bytes) -> str:

@@ -201,7 +201,7 @@ class _Search:
     def __init__(self, course: _Course, budget: int, progress: Progress | None) -> None:
         self.trials: dict[tuple[tuple[float, ...], int], Trial] = {}
         self._course, self._budget, self._progress = course, budget, progress
-        self._seen: set[tuple[float, ...]] = set()
+        self._tried: set[tuple[float, ...]] = set()
 
     def halved(self, candidates: Sequence[Settings]) -> Settings:
         """The best candidate; the first one, the defaults, is never dropped."""
@@ -218,7 +218,7 @@ class _Search:
         if (values, stride) not in self.trials:
             frames = self._course.frames(stride)
             self.trials[values, stride] = Trial(dict(settings), len(frames), self._course.value(settings, frames))
-            self._seen.add(values)
+            self._tried.add(values)
             if self._progress is not None:
-                self._progress("tuning", min(len(self._seen), self._budget), self._budget)
+                self._progress("tuning", min(len(self._tried), self._budget), self._budget)
         return self.trials[values, stride].value

@@ -54,8 +54,8 @@ class _Bar:
         if now < self._next:
             return
         self._next = now + _REFRESH_S
-        filled = _BAR_WIDTH * done // max(total, 1)
-        bar = "#" * filled + "." * (_BAR_WIDTH - filled)
+        full = _BAR_WIDTH * done // max(total, 1)
+        bar = "#" * full + "." * (_BAR_WIDTH - full)
         left = ""
         if self._first < done < total:
             left = f", {time_left((now - self._begun) * (total - done) / (done - self._first))} left"

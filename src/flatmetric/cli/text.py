@@ -93,7 +93,7 @@ def aligned(rows: Sequence[Sequence[str]], align: str = ">") -> list[str]:
     ]
 
 
-def error_budget(
+def budget_text(
     value: float,
     displaced: float,
     missed: float,
@@ -109,7 +109,7 @@ def error_budget(
 
     Examples
     --------
-    >>> print(error_budget(65.0, 2.5, 62.5, 0.0))
+    >>> print(budget_text(65.0, 2.5, 62.5, 0.0))
     Flat Metric  65.00 nm per true molecule
       displaced   2.50 nm    4 %  ##
       missed     62.50 nm   96 %  ######################################
@@ -156,7 +156,7 @@ def score_text(score: BaseScore, intervals: Intervals | None = None) -> str:
     else:
         unit = "molecule" if score.weights == "uniform" else "photon"
         categories = {"merged": flat.merged or 0.0, "split": flat.split or 0.0}
-        lines.append(error_budget(flat.value, flat.displaced, flat.missed, flat.false, unit, **categories))
+        lines.append(budget_text(flat.value, flat.displaced, flat.missed, flat.false, unit, **categories))
     if score.advice:
         lines += [
             "",

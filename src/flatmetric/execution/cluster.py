@@ -33,8 +33,8 @@ class DaskExecutor(ClusterExecutor):
     def submit(self, function: Callable[..., Any], /, *values: Any, **named: Any) -> Future[Any]:
         """Hand a task to the cluster."""
         self.check()
-        found: Future[Any] = self._inner.submit(function, *values, **named)
-        return found
+        future: Future[Any] = self._inner.submit(function, *values, **named)
+        return future
 
     def check(self) -> None:
         """Raise if the scheduler is lost."""

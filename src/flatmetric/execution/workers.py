@@ -130,8 +130,8 @@ class Workers:
         """
         outcomes: list[Any] = [None] * len(tasks)
         failed = 0
-        with closing(self._outcomes(function, tasks, stop)) as found:
-            for finished, (at, outcome) in enumerate(found, start=1):
+        with closing(self._outcomes(function, tasks, stop)) as outcomes_of_tasks:
+            for finished, (at, outcome) in enumerate(outcomes_of_tasks, start=1):
                 outcomes[at] = outcome
                 failed += isinstance(outcome, Failed)
                 if done is not None:

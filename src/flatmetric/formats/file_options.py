@@ -14,11 +14,11 @@ FILE_OPTIONS = "submissions.toml"
 """A table of reading options for each file, named by its path from the folder that this file is in."""
 _FOLDERS_ABOVE = 3  # results, DATASET and FOLDER, in the layout of a leaderboard
 
-FileOptions = dict[Path, dict[str, dict[str, Any]]]
+KnownOptions = dict[Path, dict[str, dict[str, Any]]]
 """The reading options in the `submissions.toml` of folders."""
 
 
-def options_of_file(path: Path, options: ReadOptions, known: FileOptions | None = None) -> ReadOptions:
+def options_of_file(path: Path, options: ReadOptions, known: KnownOptions | None = None) -> ReadOptions:
     r"""The reading options of one file: those given, and otherwise those that a `submissions.toml` in its folder, or in
     one of the folders above it, gives for it. `known` keeps these files for others.
 

@@ -35,26 +35,26 @@ def _nm_per_pixel(head: TextHead) -> float | None:
 
 def _read(candidate: Candidate, options: ReadOptions) -> Native:
     header = candidate.head.header
-    found = find_columns([h.text for h in header] if header else [])
+    named = find_columns([h.text for h in header] if header else [])
     # Not the pixel of the maximum, origX, but the fitted position; not the peak value but the whole signal.
     for column in ("frame", "x", "y"):
-        if column not in found:
+        if column not in named:
             raise InputError(f"{candidate.source.name}: as GDSC SMLM text its header lacks {column}")
-    wanted = {name: column.index for name, column in found.items() if name != "id"}
+    wanted = {name: column.index for name, column in named.items() if name != "id"}
     table = read_columns(candidate.head, wanted, skip_bad_rows=options.skip_bad_rows)
     size = _nm_per_pixel(candidate.head)
-    unit = found["x"].unit
+    unit = named["x"].unit
     native = Native(
         table.columns,
         unit=unit if unit in ("nm", "um") else "px",
-        z_unit=found["z"].unit if "z" in found else "nm",
+        z_unit=named["z"].unit if "z" in named else "nm",
         frame_base=1,
         first_pixel=CORNER,
         pixel_size=None if size is None else (size, size),
         dropped=table.dropped,
         notes=table.notes,
     )
-    if found.get("uncertainty") is not None and found["uncertainty"].unit == "nm":
+    if named.get("uncertainty") is not None and named["uncertainty"].unit == "nm":
         native.width_units["uncertainty"] = "nm"
     return native
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from flatmetric._files import largest_content
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate
-from flatmetric.formats.hdf5_layout import DamagedError, Layout, Link, UnsupportedError
+from flatmetric.formats.hdf5_layout import DamagedError, GroupLink, Layout, UnsupportedError
 from flatmetric.formats.source import Source
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -34,7 +34,7 @@ class Hdf5:
     def __init__(self, layout: Layout, name: str) -> None:
         self.name = name
         self._layout = layout
-        self._members: dict[int, dict[str, Link]] = {}
+        self._members: dict[int, dict[str, GroupLink]] = {}
 
     def __contains__(self, path: str) -> bool:
         return self._find(path) is not None
@@ -57,7 +57,7 @@ class Hdf5:
         except UnsupportedError as error:
             raise InputError(f"{self.name}: the dataset {path!r} {error}; {_ADVICE}") from error
 
-    def _members_of(self, address: int) -> dict[str, Link]:
+    def _members_of(self, address: int) -> dict[str, GroupLink]:
         if address not in self._members:
             self._members[address] = self._layout.members(address)
         return self._members[address]

@@ -64,7 +64,7 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class GroupLink:
     """Where a member of a group is; None where it is a link to elsewhere."""
 
     address: int | None
@@ -190,10 +190,10 @@ class Layout:
 
     # Groups
 
-    def members(self, address: int) -> dict[str, Link]:
+    def members(self, address: int) -> dict[str, GroupLink]:
         """The names in a group."""
         header = self.header(address)
-        found: dict[str, Link] = {}
+        found: dict[str, GroupLink] = {}
         for kind, content, _ in header.messages:
             if kind == _SYMBOL_TABLE:
                 found |= self._symbol_table(*_pair(content))
@@ -205,12 +205,12 @@ class Layout:
                     raise UnsupportedError("has a large group as libver='latest' writes it")
         return found
 
-    def _symbol_table(self, tree: int, heap: int) -> dict[str, Link]:
+    def _symbol_table(self, tree: int, heap: int) -> dict[str, GroupLink]:
         start = self._at(heap, 32)
         if start[:4] != b"HEAP":
             raise DamagedError("local heap")
         names = self._block(_number(start, 24), _number(start, 8))
-        found: dict[str, Link] = {}
+        found: dict[str, GroupLink] = {}
         for place, _ in self._leaves(tree, 0, 8):
             head = self._at(place, 8)
             if head[:4] != b"SNOD":
@@ -222,7 +222,7 @@ class Layout:
                 end = names.find(b"\0", name) if name < len(names) else -1
                 if end < 0:
                     raise DamagedError("name")
-                found[names[name:end].decode("utf-8", "replace")] = Link(None if cached == 2 else address)
+                found[names[name:end].decode("utf-8", "replace")] = GroupLink(None if cached == 2 else address)
         return found
 
     def _leaves(self, root: int, kind: int, key_size: int) -> Iterator[tuple[int, bytes]]:
@@ -425,7 +425,7 @@ def _pair(content: bytes) -> tuple[int, int]:
     return _number(content, 0), _number(content, 8)
 
 
-def _link(content: bytes) -> dict[str, Link]:
+def _link(content: bytes) -> dict[str, GroupLink]:
     if len(content) < 3 or content[0] != 1:
         raise DamagedError("link")
     flags, at = content[1], 2
@@ -439,7 +439,7 @@ def _link(content: bytes) -> dict[str, Link]:
     if len(name) < length:
         raise DamagedError("link")
     address = _number(content, at + width + length) if kind == 0 else None
-    return {name.decode("utf-8", "replace"): Link(address)}
+    return {name.decode("utf-8", "replace"): GroupLink(address)}
 
 
 def _space(content: bytes) -> Space:

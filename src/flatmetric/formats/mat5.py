@@ -32,7 +32,7 @@ def variables(content: bytes, wanted: set[str], largest: int) -> dict[str, Any]:
     order = {b"IM": "<", b"MI": ">"}.get(content[126:128])
     if order is None:
         raise Mat5Error("its header does not say the byte order")
-    found = {}
+    arrays = {}
     for kind, body in _elements(memoryview(content)[_HEADER_BYTES:], order):
         data = body
         if kind == _COMPRESSED:
@@ -47,8 +47,8 @@ def variables(content: bytes, wanted: set[str], largest: int) -> dict[str, Any]:
         if kind == _MATRIX:
             name, value = _matrix(data, order, wanted, 0)
             if name in wanted and value is not None:
-                found[name] = value
-    return found
+                arrays[name] = value
+    return arrays
 
 
 def _elements(data: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:

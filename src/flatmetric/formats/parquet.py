@@ -16,7 +16,7 @@ from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format, Writer
 from flatmetric.formats.conversion import CORNER, Native, checked
 from flatmetric.formats.headers import FoundColumn, find_columns
-from flatmetric.formats.plain import described, named_columns
+from flatmetric.formats.plain import describe_columns, named_columns
 from flatmetric.formats.source import Source
 from flatmetric.localizations import Localizations
 from flatmetric.options.reading import ReadOptions
@@ -50,25 +50,25 @@ def _recognise(candidate: Candidate) -> str | None:
 
 
 def _read(candidate: Candidate, options: ReadOptions) -> Native:
-    name, found = candidate.source.name, dict[str, FoundColumn]()
+    name, chosen = candidate.source.name, dict[str, FoundColumn]()
 
     def wanted(names: list[str]) -> list[int]:
-        found.update(
+        chosen.update(
             named_columns(options.columns, names, len(names), name) if options.columns else find_columns(names)
         )
         for column in ("x", "y"):
-            if column not in found:
+            if column not in chosen:
                 raise InputError(f"{name}: none of its columns {', '.join(names)} is known as {column}; give columns=")
-        return [place.index for place in found.values()]
+        return [place.index for place in chosen.values()]
 
     arrays, metadata = _table(candidate, wanted)
     ours = metadata.get(_KEY)
     columns = {}
-    for column, values in zip(found, arrays, strict=True):
+    for column, values in zip(chosen, arrays, strict=True):
         if values.dtype.kind in "fiu" or column not in ("id", "channel"):
             whole = whole_numbers(values) if column in ("id", "channel") else None
             columns[column] = values if whole is None else whole
-    native = described(found, Native(columns, unit=None), name, options)
+    native = describe_columns(chosen, Native(columns, unit=None), name, options)
     if ours is not None:
         native.unit, native.y_unit, native.z_unit, native.frame_base, native.first_pixel = "nm", "nm", "nm", 1, CORNER
         try:

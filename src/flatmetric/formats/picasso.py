@@ -60,10 +60,10 @@ def _inner_metadata(file: Hdf5) -> list[Any]:
     if stored is None:
         return []
     try:
-        found = json.loads(stored.item())
+        content = json.loads(stored.item())
     except (ValueError, TypeError, RecursionError):
         return []
-    return found if isinstance(found, list) else [found]
+    return content if isinstance(content, list) else [content]
 
 
 def _yaml_documents(path: Path) -> list[Any]:
@@ -111,8 +111,8 @@ def _pixel_size(documents: list[Any], options: ReadOptions, yaml: Path | None) -
         if size is not None and 0 < size < _LARGEST_PIXEL:
             return size, size
         if options.pixel_size is None:
-            found = described(document["Pixelsize"])
-            raise InputError(f"{yaml or 'the metadata'}: Pixelsize is {found}; give pixel_size= in nm")
+            content = described(document["Pixelsize"])
+            raise InputError(f"{yaml or 'the metadata'}: Pixelsize is {content}; give pixel_size= in nm")
     return None
 
 

@@ -21,10 +21,10 @@ _TIMES = ("t", "time", "timepoint")
 def _recognise(candidate: Candidate) -> str | None:
     if not candidate.head.header:
         return None
-    found = find_columns([h.text for h in candidate.head.header])
-    if not {"x", "y"} <= set(found):
+    by_name = find_columns([h.text for h in candidate.head.header])
+    if not {"x", "y"} <= set(by_name):
         return None
-    return f"a text table whose header names {', '.join(column.text for column in found.values())}"
+    return f"a text table whose header names {', '.join(column.text for column in by_name.values())}"
 
 
 def _read(candidate: Candidate, options: ReadOptions) -> Native:
@@ -32,15 +32,15 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
     if not head.lines:
         raise InputError(f"{name}: is not a text table")
     header = [h.text for h in head.header or []]
-    found = named_columns(options.columns, header, _width(head), name) if options.columns else find_columns(header)
+    by_name = named_columns(options.columns, header, _width(head), name) if options.columns else find_columns(header)
     for column in ("x", "y"):
-        if column not in found:
+        if column not in by_name:
             what = f"its header has {', '.join(header)}" if header else "it has no header"
             raise InputError(
                 f"{name}: no column is known as {column} ({what}); give columns={{'frame': 1, 'x': 2, 'y': 3}}"
             )
-    places = {n: column.index for n, column in found.items()}
-    time = None if "frame" in found or options.columns else _time_column(head)
+    places = {n: column.index for n, column in by_name.items()}
+    time = None if "frame" in by_name or options.columns else _time_column(head)
     table = read_columns(
         head, places | ({} if time is None else {_TIME: time.index}), skip_bad_rows=options.skip_bad_rows
     )
@@ -54,8 +54,8 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
     ):
         native.columns["frame"] = times.astype(np.int64)
         native.assumptions.append(f"column {time.text} taken as the frame (otherwise give columns=)")
-        found = {**found, "frame": time}
-    return described(found, native, name, options)
+        by_name = {**by_name, "frame": time}
+    return describe_columns(by_name, native, name, options)
 
 
 def _time_column(head: TextHead) -> FoundColumn | None:
@@ -66,17 +66,17 @@ def _time_column(head: TextHead) -> FoundColumn | None:
     return None
 
 
-def described(found: Mapping[str, FoundColumn], native: Native, name: str, options: ReadOptions) -> Native:
+def describe_columns(by_name: Mapping[str, FoundColumn], native: Native, name: str, options: ReadOptions) -> Native:
     """Fill in what the names of the columns say about their units."""
-    native.notes.insert(0, "columns: " + ", ".join(f"{n} = {c.text or c.index + 1}" for n, c in found.items()))
-    native.unit = known_length(found["x"].unit, "x", name, options)
-    native.y_unit = known_length(found["y"].unit, "y", name, options) or native.unit
+    native.notes.insert(0, "columns: " + ", ".join(f"{n} = {c.text or c.index + 1}" for n, c in by_name.items()))
+    native.unit = known_length(by_name["x"].unit, "x", name, options)
+    native.y_unit = known_length(by_name["y"].unit, "y", name, options) or native.unit
     native.frame_base = None
     native.z_unit = native.unit if native.unit != "px" else "nm"
-    if "z" in found and found["z"].unit is not None:
-        native.z_unit = known_length(found["z"].unit, "z", name, options) or native.z_unit
-    native.width_units = {n: found[n].unit or "" for n in ("sigma", "uncertainty") if n in found}
-    if "frame" not in found:
+    if "z" in by_name and by_name["z"].unit is not None:
+        native.z_unit = known_length(by_name["z"].unit, "z", name, options) or native.z_unit
+    native.width_units = {n: by_name[n].unit or "" for n in ("sigma", "uncertainty") if n in by_name}
+    if "frame" not in by_name:
         native.assumptions.append("no column is known as the frame, so all rows are one point set (else give columns=)")
     return native
 
@@ -89,15 +89,15 @@ def named_columns(columns: Mapping[str, int | str], header: list[str], width: in
     """The columns that the user names, by number from 1 or by the text of the header."""
     by_text = {text.lower(): at for at, text in reversed(list(enumerate(header)))}
     units = {column.index: column.unit for column in find_columns(header).values()}
-    found = {}
+    by_name = {}
     for column, place in columns.items():
         text = str(place).strip()
         at = int(text) - 1 if text.isascii() and text.isdigit() else by_text.get(text.lower(), -1)
         if not 0 <= at < width:
             there = f"{width} columns" + (f": {', '.join(header)}" if header else "")
             raise InputError(f"{name}: there is no column {text!r} for {column}; it has {there}")
-        found[column] = FoundColumn(at, units.get(at), header[at] if at < len(header) else "")
-    return found
+        by_name[column] = FoundColumn(at, units.get(at), header[at] if at < len(header) else "")
+    return by_name
 
 
 FORMAT = Format("plain", "a plain text table", _recognise, _read)

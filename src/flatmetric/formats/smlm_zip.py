@@ -12,7 +12,7 @@ from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format
 from flatmetric.formats.conversion import Native, checked
 from flatmetric.formats.headers import FoundColumn, find_columns, heading
-from flatmetric.formats.plain import described
+from flatmetric.formats.plain import describe_columns
 from flatmetric.formats.source import ZIP
 from flatmetric.options.reading import ReadOptions
 
@@ -48,18 +48,18 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
         )
     records = np.frombuffer(content, dtype=dtype, count=rows)
     names = dtype.names or ()
-    found = {
+    named = {
         ours: FoundColumn(column.index, column.unit or units[column.index], column.text)
         for ours, column in find_columns(names).items()
     }
     for column in ("x", "y"):
-        if column not in found:
+        if column not in named:
             raise InputError(f"{source.name}: none of its columns {', '.join(names)} is known as {column}")
-    columns = {ours: np.array(records[names[column.index]]) for ours, column in found.items()}
+    columns = {ours: np.array(records[names[column.index]]) for ours, column in named.items()}
     for label in ("id", "channel"):
         if label in columns and columns[label].dtype.kind not in "iu":
             del columns[label]
-    native = described(found, Native(columns, unit=None), source.name, options)
+    native = describe_columns(named, Native(columns, unit=None), source.name, options)
     if len(tables) > 1:
         native.assumptions.append(f"the file holds {len(tables)} tables, of which the first, {name}, was read")
     return checked(native, options, source.name)

@@ -206,13 +206,13 @@ class Source:
             _check_packing(entry, self.name)
             try:
                 with archive.open(entry) as content:
-                    found = content.read(largest + 1)
+                    content_bytes = content.read(largest + 1)
             except Exception as error:  # damaged content may raise anything
                 raise self._damaged() from error
-        self._check_bytes(len(found))
-        if len(found) > largest:
+        self._check_bytes(len(content_bytes))
+        if len(content_bytes) > largest:
             raise InputError(f"{self.name}: the member {name!r} is larger than its manifest or the file's size allow")
-        return found
+        return content_bytes
 
 
 def _check_packing(entry: zipfile.ZipInfo, name: str) -> None:

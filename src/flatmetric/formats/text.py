@@ -314,11 +314,11 @@ def read_columns(
             break
     joined = {place: column.values for place, column in zip(places, growing, strict=True)}
     # A column used under two names is copied, or it would be converted twice.
-    seen: set[int] = set()
+    used: set[int] = set()
     own: dict[str, npt.NDArray[Any]] = {}
     for name in order:
-        own[name] = joined[wanted[name]].copy() if wanted[name] in seen else joined[wanted[name]]
-        seen.add(wanted[name])
+        own[name] = joined[wanted[name]].copy() if wanted[name] in used else joined[wanted[name]]
+        used.add(wanted[name])
     columns, more_notes = _whole_columns(own)
     commas = ["decimal commas read as points"] if head.has_decimal_commas else []
     return TextColumns(columns, dropped, [*commas, *notes, *more_notes])

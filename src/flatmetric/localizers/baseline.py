@@ -6,7 +6,7 @@ import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray
 from flatmetric.localizers.base import PER_MAD, Setting, Settings, Spots, usual
-from flatmetric.localizers.multi_emitter import Limits, fit_images
+from flatmetric.localizers.multi_emitter import Acceptance, fit_images
 from flatmetric.localizers.shapes import GaussianShape, KnownShape
 
 SETTINGS = {
@@ -40,17 +40,17 @@ def localize(images: FloatArray, settings: Settings, shape: KnownShape | None = 
     if not settings["fitted"]:
         return _centres(images, settings)
     halo = settings["halo"] if shape is None else 0.0
-    limits = Limits(settings["threshold"], settings["likelihood"], halo)
+    limits = Acceptance(settings["threshold"], settings["likelihood"], halo)
     if shape is None:
         family = GaussianShape(settings["sigma"], settings["widest"])
-        found = fit_images(images[:, None], family, limits, int(settings["rounds"]))
+        fitted = fit_images(images[:, None], family, limits, int(settings["rounds"]))
     else:
         count, height, width = images.shape
         apart = images.reshape(count, height, shape.channels, width // shape.channels).transpose(0, 2, 1, 3)
-        found = fit_images(apart, shape, limits, int(settings["rounds"]))
-    x, y, photons, form = found.values.T
+        fitted = fit_images(apart, shape, limits, int(settings["rounds"]))
+    x, y, photons, form = fitted.values.T
     depth = None if shape is None or shape.least_is_real else form * shape.pixel_size  # of a round spot |z| alone
-    return Spots(found.image, x, y, photons, depth)
+    return Spots(fitted.image, x, y, photons, depth)
 
 
 def _centres(images: FloatArray, settings: Settings) -> Spots:

@@ -47,7 +47,7 @@ def _localize(images: FloatArray, settings: Settings, model: str, depths: Any = 
     import pandas as pd
 
     large = min(images.shape[1:]) >= _SMALLEST_SIDE
-    tables = [_found(image, model, settings["radius"], settings["threshold"]) for image in images] if large else []
+    tables = [_fit(image, model, settings["radius"], settings["threshold"]) for image in images] if large else []
     if not any(map(len, tables)):
         none = np.empty(0)
         return Spots(np.empty(0, dtype=np.int64), none, none, none, None if depths is None else none)
@@ -61,7 +61,7 @@ def _localize(images: FloatArray, settings: Settings, model: str, depths: Any = 
     return Spots(image[kept], x[kept], y[kept], photons[kept], None if z is None else z[kept])
 
 
-def _found(image: FloatArray, model: str, radius: float, threshold: float) -> Any:
+def _fit(image: FloatArray, model: str, radius: float, threshold: float) -> Any:
     from sdt.loc import daostorm_3d
 
     with warnings.catch_warnings():
@@ -78,9 +78,9 @@ def _depths(shape: KnownShape | None, radius: float) -> Any:
     depths, images = bead_images(shape, "daostorm-3d")
     widths = np.full((2, len(images)), np.nan)
     for at, image in enumerate(images):
-        found = _found(image, "3d", radius, 0.3 * float(image.max()))
-        if len(found) == 1:
-            widths[:, at] = found["size_x"].iloc[0], found["size_y"].iloc[0]
+        fitted = _fit(image, "3d", radius, 0.3 * float(image.max()))
+        if len(fitted) == 1:
+            widths[:, at] = fitted["size_x"].iloc[0], fitted["size_y"].iloc[0]
     good = sharp_planes(widths[0], widths[1], "daostorm-3d") & np.isfinite(widths).all(axis=0)
     beads = pd.DataFrame({"z": depths[good] / _NM, "size_x": widths[0, good], "size_y": widths[1, good]})
     limits = (float(beads["z"].min()), float(beads["z"].max()))

@@ -29,23 +29,23 @@ _AT_ONCE = 2000  # spots: it bounds the memory
 
 
 @dataclass(slots=True)
-class Found:
+class FittedSpots:
     """The image of each spot, from 0, and its x, y (pixels), photons and form."""
 
     image: IntArray
     values: FloatArray
 
-    def take(self, kept: BoolArray) -> Found:
+    def take(self, kept: BoolArray) -> FittedSpots:
         """Some of them."""
-        return Found(self.image[kept], self.values[kept])
+        return FittedSpots(self.image[kept], self.values[kept])
 
-    def with_more(self, other: Found) -> Found:
+    def with_more(self, other: FittedSpots) -> FittedSpots:
         """Both together."""
-        return Found(np.concatenate([self.image, other.image]), np.concatenate([self.values, other.values]))
+        return FittedSpots(np.concatenate([self.image, other.image]), np.concatenate([self.values, other.values]))
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class Acceptance:
     """When a spot is believed: `threshold` in units of the noise to be looked at, `likelihood` to stay, and at least
     `halo` of the photons of one that it is close to.
     """
@@ -55,7 +55,7 @@ class Limits:
     halo: float
 
 
-def fit_images(images: FloatArray, shape: Shape, limits: Limits, rounds: int) -> Found:
+def fit_images(images: FloatArray, shape: Shape, limits: Acceptance, rounds: int) -> FittedSpots:
     """Find and fit spots in images (k, channels, height, width) of photons.
 
     Examples
@@ -64,8 +64,8 @@ def fit_images(images: FloatArray, shape: Shape, limits: Limits, rounds: int) ->
     >>> from flatmetric.simulation.optics import Gaussian, spots
     >>> molecules = np.array([[1400.0, 1500.0, 0.0], [1700.0, 1500.0, 0.0]])
     >>> image = 10 + spots(molecules, np.array([4000.0, 3000.0]), Gaussian(), pixels=32, pixel_size=100.0)
-    >>> found = fit_images(image[None, None], GaussianShape(1.2, 3.5), Limits(4.0, 30.0, 0.1), 3)
-    >>> np.sort(100 * (found.values[:, 0] + 0.5)).round(-1).tolist()
+    >>> fitted = fit_images(image[None, None], GaussianShape(1.2, 3.5), Acceptance(4.0, 30.0, 0.1), 3)
+    >>> np.sort(100 * (fitted.values[:, 0] + 0.5)).round(-1).tolist()
     [1400.0, 1700.0]
     """
     scene = _Scene(images, shape, limits)
@@ -82,11 +82,11 @@ def fit_images(images: FloatArray, shape: Shape, limits: Limits, rounds: int) ->
     order = np.argsort(scene.spots.image, kind="stable")
     values = scene.spots.values[order]
     values[:, :2] -= _RIM
-    return Found(scene.spots.image[order], values)
+    return FittedSpots(scene.spots.image[order], values)
 
 
 class _Scene:
-    def __init__(self, images: FloatArray, shape: Shape, limits: Limits) -> None:
+    def __init__(self, images: FloatArray, shape: Shape, limits: Acceptance) -> None:
         rim = ((0, 0), (0, 0), (_RIM, _RIM), (_RIM, _RIM))
         self.shape, self.limits = shape, limits
         self.inner = images.shape[2:]
@@ -96,9 +96,9 @@ class _Scene:
         self.background = np.broadcast_to(level[:, :, None, None], self.data.shape).copy()
         self.light = np.zeros(self.data.shape)
         self.smooth_rows, self.smooth_columns = (_smoothing(size, shape.smooth) for size in self.data.shape[2:])
-        self.spots = Found(np.empty(0, dtype=np.int64), np.empty((0, 4)))
+        self.spots = FittedSpots(np.empty(0, dtype=np.int64), np.empty((0, 4)))
 
-    def maxima(self) -> Found:
+    def maxima(self) -> FittedSpots:
         """Where a spot would explain most of what the model leaves, in units of the noise, and of which form."""
         from scipy import ndimage
 
@@ -120,7 +120,7 @@ class _Scene:
             far = self._tree().query(self._apart(image, np.column_stack([column, row])))[0] >= _CLOSEST
             image, row, column = image[far], row[far], column[far]
         values = np.column_stack([column, row, np.ones(len(row)), form[image, row, column]]).astype(np.float64)
-        new = Found(image, values)
+        new = FittedSpots(image, values)
         for half, members in self._groups(new):
             places, at = self._boxes(new, half, members)
             share = self.shape.light(at, half)
@@ -144,18 +144,18 @@ class _Scene:
 
         return cKDTree(self._apart(self.spots.image, self.spots.values[:, :2]))
 
-    def join(self, new: Found) -> None:
+    def join(self, new: FittedSpots) -> None:
         """Add spots to the model."""
         self.spots = self.spots.with_more(new)
         self._add(new, 1.0)
 
-    def _groups(self, spots: Found, among: BoolArray | None = None) -> Iterator[tuple[int, IntArray]]:
+    def _groups(self, spots: FittedSpots, among: BoolArray | None = None) -> Iterator[tuple[int, IntArray]]:
         """Some of the spots by the half side of their boxes."""
         halves = self.shape.halves(spots.values[:, 3])
         for half in np.unique(halves if among is None else halves[among]):
             yield int(half), np.flatnonzero((halves == half) if among is None else (halves == half) & among)
 
-    def _boxes(self, spots: Found, half: int, members: IntArray) -> tuple[IntArray, FloatArray]:
+    def _boxes(self, spots: FittedSpots, half: int, members: IntArray) -> tuple[IntArray, FloatArray]:
         """Places in the flat images, and the values of spots relative to the middle of their boxes."""
         values = spots.values[members].copy()
         centre = np.rint(values[:, :2])
@@ -167,7 +167,7 @@ class _Scene:
         box = (np.arange(channels)[:, None, None] * height + reach[:, None]) * width + reach
         return first[:, None] + box.ravel(), values
 
-    def _add(self, spots: Found, sign: float, among: BoolArray | None = None) -> None:
+    def _add(self, spots: FittedSpots, sign: float, among: BoolArray | None = None) -> None:
         """Add the light of spots to the model, or take it away."""
         flat = self.light.reshape(-1)
         for half, members in self._groups(spots, among):
@@ -283,9 +283,9 @@ class _Scene:
         """The same for spots close to a stronger one, which could take over their light: the photons squared over their
         variance when both are fitted together. Infinite for others.
         """
-        found = np.full(len(gain), np.inf)
+        significance = np.full(len(gain), np.inf)
         if len(gain) < 2:
-            return found
+            return significance
         tree = self._tree()
         away, nearest = (column[:, 1] for column in tree.query(tree.data, k=2))
         for half, members in self._groups(self.spots, (away < _NEAR) & (gain < gain[nearest])):
@@ -297,8 +297,8 @@ class _Scene:
             scale = 1 / np.sqrt(np.einsum("kii->ki", information) + 1e-300)
             scaled = information * scale[:, :, None] * scale[:, None, :] + 1e-9 * np.eye(8)
             variance = np.linalg.inv(scaled)[:, 2, 2] * scale[:, 2] ** 2
-            found[members] = at[:, 2] ** 2 / variance
-        return found
+            significance[members] = at[:, 2] ** 2 / variance
+        return significance
 
     def _explained(self, gain: FloatArray) -> BoolArray:
         """Spots that have become the same as one that the images need more, or lie in the halo of a brighter one."""

@@ -65,39 +65,39 @@ class Network:
 
     def arrays(self) -> dict[str, FloatArray]:
         """Weights, biases and reaches by name, for a file."""
-        found = {"reach": np.array([one.reach for one in self.convolutions])}
+        arrays = {"reach": np.array([one.reach for one in self.convolutions])}
         for k, one in enumerate(self.convolutions):
-            found |= {f"weights_{k}": one.weights, f"bias_{k}": one.bias}
-        return found
+            arrays |= {f"weights_{k}": one.weights, f"bias_{k}": one.bias}
+        return arrays
 
     def __call__(self, photons: FloatArray) -> FloatArray:
         """From an image in photons to (3, height, width): the logit of the probability that a molecule is nearest to a
         pixel, and its x and y from the middle of that pixel, in pixels.
         """
-        seen = np.sqrt(np.maximum(photons, 0).astype(np.float32) + 1)  # noise of about the same size everywhere
-        middle = (seen.size - 1) // 2
-        seen = (seen - np.partition(seen.ravel(), middle)[middle]) / 3
-        height, width = seen.shape
-        found = np.empty((3, height, width), dtype=np.float32)
+        scaled = np.sqrt(np.maximum(photons, 0).astype(np.float32) + 1)  # noise of about the same size everywhere
+        middle = (scaled.size - 1) // 2
+        scaled = (scaled - np.partition(scaled.ravel(), middle)[middle]) / 3
+        height, width = scaled.shape
+        result = np.empty((3, height, width), dtype=np.float32)
         # Tile by tile, which bounds the memory; each sees as much around it as the network looks at.
         rim = sum(one.reach * (one.weights.shape[-1] // 2) for one in self.convolutions)
         for top in range(0, height, _TILE):
             for left in range(0, width, _TILE):
                 above, beside = max(0, top - rim), max(0, left - rim)
-                tile = self._applied(seen[above : top + _TILE + rim, beside : left + _TILE + rim])
-                place = found[:, top : top + _TILE, left : left + _TILE]
+                tile = self._applied(scaled[above : top + _TILE + rim, beside : left + _TILE + rim])
+                place = result[:, top : top + _TILE, left : left + _TILE]
                 rows, columns = place.shape[1:]
                 place[:] = tile[:, top - above : top - above + rows, left - beside : left - beside + columns]
-        return found
+        return result
 
-    def _applied(self, seen: FloatArray) -> FloatArray:
+    def _applied(self, scaled: FloatArray) -> FloatArray:
         first, *pairs, last = self.convolutions
-        hidden = np.maximum(first(seen[None]), 0)
+        hidden = np.maximum(first(scaled[None]), 0)
         for one, other in zip(pairs[::2], pairs[1::2], strict=True):
             hidden = np.maximum(hidden + other(np.maximum(one(hidden), 0)), 0)
-        found = last(hidden)
-        found[1:] = FARTHEST * np.tanh(found[1:])
-        return found
+        result = last(hidden)
+        result[1:] = FARTHEST * np.tanh(result[1:])
+        return result
 
 
 @lru_cache(maxsize=1)
@@ -107,20 +107,20 @@ def trained() -> Network:
         return Network.from_arrays(arrays)
 
 
-def peaks(found: FloatArray, least: float) -> tuple[FloatArray, FloatArray]:
+def peaks(output: FloatArray, least: float) -> tuple[FloatArray, FloatArray]:
     """Return x and y in pixels of maxima of the probability whose 3 x 3 pixels add up to `least`, at their mean place.
 
     `found` is what the network gives for one image.
 
     Examples
     --------
-    >>> found = np.full((3, 8, 8), -9.0)
-    >>> found[:, 2, 5] = 4.0, 0.25, -0.5
-    >>> x, y = peaks(found, 0.5)
+    >>> output = np.full((3, 8, 8), -9.0)
+    >>> output[:, 2, 5] = 4.0, 0.25, -0.5
+    >>> x, y = peaks(output, 0.5)
     >>> x.round(1), y.round(1)
     (array([5.2]), array([1.5]))
     """
-    logits, *offsets = np.asarray(found, dtype=np.float64)
+    logits, *offsets = np.asarray(output, dtype=np.float64)
     likely = 1 / (1 + np.exp(-logits))
     mass = _around(likely).sum(axis=(2, 3))
     row, column = np.nonzero((likely == _around(likely).max(axis=(2, 3))) & (mass >= least))

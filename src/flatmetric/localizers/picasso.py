@@ -97,9 +97,9 @@ class _Depth:
 
         method = "gaussmle" if self._mle else "gausslq"
         info = [{**_INFO, "Frames": int(table["frame"].max()) + 1}]
-        found, _ = zfit.zfit(table, info, calibration=self._calibration, fitting_method=method)
-        found["z"] += self.zero
-        return found
+        fitted, _ = zfit.zfit(table, info, calibration=self._calibration, fitting_method=method)
+        fitted["z"] += self.zero
+        return fitted
 
 
 @functools.lru_cache(maxsize=8)
@@ -130,6 +130,6 @@ def _calibrated(shape: KnownShape | None, box: int, mle: bool) -> _Depth:
         )
         pyplot.close()
     made = _Depth(calibration, mle)
-    seen = made.add_to(table)
-    made.zero = float(np.median(depths[seen["frame"].to_numpy()] - seen["z"].to_numpy()))
+    again = made.add_to(table)
+    made.zero = float(np.median(depths[again["frame"].to_numpy()] - again["z"].to_numpy()))
     return made

@@ -217,21 +217,23 @@ def localize_stack(
     if stack.width % channels:
         raise InputError(f"{stack.path}: is {stack.width} pixels wide; give {channels} channels of equal width")
     if channels > 1 and method.shape is None:
-        told = ", ".join(name for name, one in METHODS.items() if one.shape == "known")
-        raise InputError(f"{stack.path}: has {channels} channels side by side; {chosen.method} reads one, {told} all")
+        readers = ", ".join(name for name, one in METHODS.items() if one.shape == "known")
+        raise InputError(
+            f"{stack.path}: has {channels} channels side by side; {chosen.method} reads one, {readers} all"
+        )
     wanted = np.arange(1, stack.frames + 1) if frames is None else np.asarray(frames, dtype=np.int64)
     step = _BLOCKS_IN_RANGE * _block(stack)
     ranges = [wanted[first : first + step] for first in range(0, len(wanted), step)]
     workers = workers or Workers(1)
     placed = dataclasses.replace(stack, path=stack.path.absolute()) if workers.elsewhere else stack
-    found: list[Columns | Failed] = workers.run(
+    parts: list[Columns | Failed] = workers.run(
         localize_range,
         [(placed, chosen, camera, shape, some) for some in ranges],
         what=f"{chosen.method} on {stack.path.name}",
         progress=progress,
     )
     columns = []
-    for some, part in zip(ranges, found, strict=True):
+    for some, part in zip(ranges, parts, strict=True):
         if isinstance(part, Failed):
             raise InputError(f"{stack.path}: frames {some[0]} to {some[-1]}: {part.reason}")
         columns.append(part)

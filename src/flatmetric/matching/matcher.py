@@ -120,5 +120,5 @@ def neighbours(
     [100.0, 100.0, inf]
     """
     points = table.points(dim, threads), truth.points(dim, threads)
-    found = _core.neighbours(*points, table.frame, truth.frame, within, apart, threads)
-    return found.distance, found.row
+    nearest = _core.neighbours(*points, table.frame, truth.frame, within, apart, threads)
+    return nearest.distance, nearest.row

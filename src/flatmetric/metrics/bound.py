@@ -41,15 +41,15 @@ def precision_bound(
         per_photon = background * imaging.quantum_efficiency / electrons
     per_spot = per_photon * widths**2
     place, table = _tables(widths)
-    found = np.empty(len(electrons))
+    information_at = np.empty(len(electrons))
     for at, information in enumerate(table):
         rows = place == at
         nodes = np.log(np.clip(per_spot[rows], _NODES[0], _NODES[-1]))
-        found[rows] = np.exp(np.interp(nodes, np.log(_NODES), np.log(information)))
+        information_at[rows] = np.exp(np.interp(nodes, np.log(_NODES), np.log(information)))
         # Beyond the last node the information falls with the background.
-        found[rows] *= np.minimum(1.0, _NODES[-1] / np.maximum(per_spot[rows], _NODES[-1]))
+        information_at[rows] *= np.minimum(1.0, _NODES[-1] / np.maximum(per_spot[rows], _NODES[-1]))
     with np.errstate(divide="ignore", invalid="ignore"):
-        variance = imaging.pixel_size**2 / (electrons * found)
+        variance = imaging.pixel_size**2 / (electrons * information_at)
     variance *= _EXCESS if imaging.em else 1.0
     return np.where(electrons > 0, variance, np.inf)
 

@@ -116,10 +116,13 @@ def molecule_sums(rows: IntArray, matched: IntArray, errors: FloatArray) -> dict
     >>> molecule_sums(np.array([2, 1]), np.array([2, 0]), np.array([[6.0, 0.0, 0.0], [0.0, 0.0, 0.0]]))["square_x"]
     9.0
     """
-    found = matched > 0
+    is_matched = matched > 0
     # The challenge's formulas, over the mean error of each molecule.
-    sums = sum_matches(MatchedRows(errors[found] / matched[found, None]))
-    sums |= {_MISSED: np.count_nonzero((rows > 0) & ~found), _SHARES: np.sum(matched[found] / rows[found])}
+    sums = sum_matches(MatchedRows(errors[is_matched] / matched[is_matched, None]))
+    sums |= {
+        _MISSED: np.count_nonzero((rows > 0) & ~is_matched),
+        _SHARES: np.sum(matched[is_matched] / rows[is_matched]),
+    }
     return {name: float(value) for name, value in sums.items()}
 
 

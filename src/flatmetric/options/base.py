@@ -20,8 +20,8 @@ from typing import Any, TypeVar
 
 from flatmetric.errors import InputError
 
-Result = TypeVar("Result")
-Kind = TypeVar("Kind")
+R = TypeVar("R")
+T = TypeVar("T")
 REQUIRED = ...
 """The default of an option that must be given."""
 
@@ -157,7 +157,7 @@ def keywords_of(kind: type) -> dict[str, Keyword]:
     return declared
 
 
-def build(kind: type[Kind], given: Mapping[str, Any]) -> Kind:
+def build(kind: type[T], given: Mapping[str, Any]) -> T:
     """The options of a function from its keywords; those that are not given have their defaults.
 
     Examples
@@ -177,7 +177,7 @@ def build(kind: type[Kind], given: Mapping[str, Any]) -> Kind:
     return kind(**values)
 
 
-def takes(kind: type) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
+def takes(kind: type) -> Callable[[Callable[..., R]], Callable[..., R]]:
     """Gives a function keywords for its `options`, an object of this kind: it is called with the object, built once.
 
     Examples
@@ -193,13 +193,13 @@ def takes(kind: type) -> Callable[[Callable[..., Result]], Callable[..., Result]
     flatmetric.errors.InputError: cost() takes no 'lamb'; did you mean lam=?
     """
 
-    def decorate(function: Callable[..., Result]) -> Callable[..., Result]:
+    def decorate(function: Callable[..., R]) -> Callable[..., R]:
         declared = keywords_of(kind)
         own = [p for p in inspect.signature(function).parameters.values() if p.name != "options"]
         known = {parameter.name for parameter in own}
 
         @functools.wraps(function)
-        def call(*values: Any, **given: Any) -> Result:
+        def call(*values: Any, **given: Any) -> R:
             for name in given:
                 if name not in declared and name not in known:
                     raise InputError(f"{function.__name__}() takes no {name!r}; {_meant(name, [*declared, *known])}")

@@ -140,7 +140,7 @@ def surfaces(settings: SurfaceExperiment, progress: Progress | None = None) -> S
     own_partner = np.zeros(settings.steps)
     seconds = 0.0
     for row in range(settings.steps):
-        trials = draw_trials(settings, row)
+        trials = make_trials(settings, row)
         start = time.perf_counter()
         value = _flat_metrics(settings, trials)
         seconds += time.perf_counter() - start
@@ -163,12 +163,12 @@ def surfaces(settings: SurfaceExperiment, progress: Progress | None = None) -> S
     )
 
 
-def draw_trials(settings: SurfaceExperiment, row: int) -> Trials:
+def make_trials(settings: SurfaceExperiment, row: int) -> Trials:
     """The point sets of one radius, by recall and then by trial, from a random stream of their own.
 
     Examples
     --------
-    >>> trials = draw_trials(SurfaceExperiment(points=20, steps=3, trials=4), row=2)
+    >>> trials = make_trials(SurfaceExperiment(points=20, steps=3, trials=4), row=2)
     >>> len(trials.truth), len(trials.pred), bool(trials.distance.max() <= 250)
     (240, 120, True)
     """
@@ -284,7 +284,7 @@ def dense_lp_seconds(settings: SurfaceExperiment) -> float | None:
         row = int((k + 0.5) / sample * settings.steps)
         column = int((k * 0.6180339887) % 1 * settings.steps)
         one = SurfaceExperiment(settings.points, settings.lam, settings.steps, 1, settings.seed)
-        trials = draw_trials(one, row)
+        trials = make_trials(one, row)
         truth = trials.truth[trials.truth_frame == column + 1]
         pred = trials.pred[trials.pred_frame == column + 1]
         start = time.perf_counter()

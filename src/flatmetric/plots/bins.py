@@ -34,8 +34,8 @@ def scores_by(axes: Axes, bins: Sequence[Bin], quantity: Quantity) -> Axes:
     if edges[0] == edges[-1]:  # an axis without extent would show nothing
         one = bins[0]
         shown = "undefined" if one.flat_metric is None else f"{one.flat_metric:.2f} nm"
-        told = f"Flat Metric {shown}\n{QUANTITIES[quantity]}: {one.low:g} everywhere"
-        axes.text(0.5, 0.5, told, ha="center", va="center", transform=axes.transAxes)
+        note = f"Flat Metric {shown}\n{QUANTITIES[quantity]}: {one.low:g} everywhere"
+        axes.text(0.5, 0.5, note, ha="center", va="center", transform=axes.transAxes)
         axes.set_axis_off()
         return axes
     flat = np.array([each.flat_metric for each in bins], dtype=np.float64)  # None becomes NaN

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def draw_likeness(found: Likeness) -> Figure:
+def draw_likeness(likeness: Likeness) -> Figure:
     """Six distributions of a simulated data set over those of the truth that it is compared with.
 
     Examples
@@ -31,13 +31,13 @@ def draw_likeness(found: Likeness) -> Figure:
     with style.house_style():
         figure = style.new_figure(8.0, 4.6)
         panels = figure.subplots(2, 3).ravel()
-        pair = (found.real, found.simulated)
-        _whole_numbers(panels[0], [seen.per_frame for seen in pair], "molecules in a frame")
-        _binned(panels[1], [_photons(seen) for seen in pair], "photons of a row")
+        pair = (likeness.real, likeness.simulated)
+        _whole_numbers(panels[0], [side.per_frame for side in pair], "molecules in a frame")
+        _binned(panels[1], [_photons(side) for side in pair], "photons of a row")
         _nearest(panels[2], pair)
-        _whole_numbers(panels[3], [seen.run_lengths for seen in pair], "frames of a run")
-        _whole_numbers(panels[4], [seen.dark_frames for seen in pair], "dark frames between runs")
-        _binned(panels[5], [np.empty(0) if seen.truth.z is None else seen.truth.z for seen in pair], "z [nm]")
+        _whole_numbers(panels[3], [side.run_lengths for side in pair], "frames of a run")
+        _whole_numbers(panels[4], [side.dark_frames for side in pair], "dark frames between runs")
+        _binned(panels[5], [np.empty(0) if side.truth.z is None else side.truth.z for side in pair], "z [nm]")
         panels[0].legend()
     return figure
 
@@ -47,8 +47,8 @@ _COLORS = (style.BLACK, style.BLUE)
 _DASHES = ("-", "--")
 
 
-def _photons(seen: Shining) -> FloatArray:
-    return np.empty(0) if seen.truth.photons is None else seen.truth.photons
+def _photons(side: Shining) -> FloatArray:
+    return np.empty(0) if side.truth.photons is None else side.truth.photons
 
 
 def _whole_numbers(axes: Axes, pair: list[IntArray], name: str) -> None:
@@ -73,8 +73,8 @@ def _binned(axes: Axes, pair: list[FloatArray], name: str) -> None:
 
 def _nearest(axes: Axes, pair: tuple[Shining, Shining]) -> None:
     distances = np.linspace(0, 2000, 101)
-    for seen, color, dashes in zip(pair, _COLORS, _DASHES, strict=True):
-        share = np.searchsorted(np.sort(seen.nearest), distances) / len(seen.nearest)
+    for side, color, dashes in zip(pair, _COLORS, _DASHES, strict=True):
+        share = np.searchsorted(np.sort(side.nearest), distances) / len(side.nearest)
         axes.plot(distances, share, color=color, linestyle=dashes)
     axes.axvline(CROWDED_NM, color=style.GREY, linestyle=":", linewidth=1)
     axes.set(xlabel="nearest in the frame [nm]", ylabel="share that is closer", ylim=(0, None))

@@ -60,10 +60,10 @@ def scale_rotation_drift(case: Case) -> Finding | None:
     sizes = abs(factor - 1) * 2 * fit.half, abs(angle) * fit.half, drift
     amounts = abs(factor - 1), abs(angle), drift
     sigmas = [amount / max(_CAUTION * error, 1e-12) for amount, error in zip(amounts, fit.errors, strict=True)]
-    found = [k for k in range(3) if sizes[k] >= _SMALLEST_EDGE and sigmas[k] >= SIGNIFICANT]
-    if not found or amounts[0] > _LARGEST or amounts[1] > _LARGEST:
+    clear = [k for k in range(3) if sizes[k] >= _SMALLEST_EDGE and sigmas[k] >= SIGNIFICANT]
+    if not clear or amounts[0] > _LARGEST or amounts[1] > _LARGEST:
         return None
-    best = max(found, key=lambda k: sizes[k])
+    best = max(clear, key=lambda k: sizes[k])
     certainty = certainty_of(sigmas[best])
     if best == 0:
         return dataclasses.replace(scale_finding(case, factor), certainty=certainty)
@@ -243,10 +243,10 @@ def z_sign(case: Case) -> Finding | None:
     t, p = case.rows
     dx, dy = displacements(case.truth, case.pred, case.rows)
     near = dx**2 + dy**2 <= (WINDOW / 2) ** 2
-    true, found = case.truth.z[t[near]], case.pred.z[p[near]]
+    true, measured = case.truth.z[t[near]], case.pred.z[p[near]]
     if len(true) < 20:
         return None
-    better = np.abs(found + true) < np.abs(found - true)
+    better = np.abs(measured + true) < np.abs(measured - true)
     sigmas = (float(better.mean()) - 0.5) * 2 * math.sqrt(len(better))
     if sigmas < SIGNIFICANT or better.mean() < 0.6:
         return None

@@ -208,9 +208,9 @@ class Case:
         """How many detections have a molecule nearby in `other` (in its frames less `offset`) and not here, and how
         many here and not there.
         """
-        (here, looked), (there, seen) = self.has_molecule(shift), other.has_molecule(shift, offset)
+        (here, looked), (there, looked_there) = self.has_molecule(shift), other.has_molecule(shift, offset)
         both = np.ones(len(here), dtype=bool)
-        for mask in (looked, seen):
+        for mask in (looked, looked_there):
             if mask is not None:
                 both &= mask
         return int(np.count_nonzero(there & ~here & both)), int(np.count_nonzero(here & ~there & both))

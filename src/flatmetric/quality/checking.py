@@ -99,8 +99,8 @@ def check_on_disk(
 
 def rows_in(table: Localizations, spans: Spans) -> Localizations:
     """The rows in stretches of frames, found with little memory."""
-    found = [part.start + np.flatnonzero(within(table.frame[part], spans)) for part in chunks(len(table))]
-    return table.select(np.concatenate([*found, np.zeros(0, dtype=np.int64)]))
+    rows = [part.start + np.flatnonzero(within(table.frame[part], spans)) for part in chunks(len(table))]
+    return table.select(np.concatenate([*rows, np.zeros(0, dtype=np.int64)]))
 
 
 def _check(
@@ -117,23 +117,23 @@ def _check(
     if len(truth) == 0 or len(pred) == 0:
         return Findings((), truth, pred, lam)
     case = dataclasses.replace(make(truth, pred, lam, threads, rules.fov), dim=dim)
-    found, case = _look(case, rules)
-    if _frames_fit(found):
-        offset = sum(finding.estimate for finding in found if finding.kind == "frame_offset")
+    findings, case = _look(case, rules)
+    if _frames_fit(findings):
+        offset = sum(finding.estimate for finding in findings if finding.kind == "frame_offset")
         moved = pred if offset == 0 else dataclasses.replace(pred, frame=pred.frame - offset)
         cut = content.truncated(truth, moved)
         if cut is not None and len(case.spans) == 1:
             cut = content.without_end(case, cut)
-        found += [] if cut is None else [cut]
-    return Findings(tuple(found), truth, pred, lam)
+        findings += [] if cut is None else [cut]
+    return Findings(tuple(findings), truth, pred, lam)
 
 
 def _in_frames(table: Localizations, protocol: Protocol) -> Localizations:
     return select_rows(table, rows_within(table, dataclasses.replace(protocol, border=None)))
 
 
-def _frames_fit(found: list[Finding]) -> bool:
-    return not any(finding.kind in ("no_frames", "no_overlap", "shuffled_frames") for finding in found)
+def _frames_fit(findings: list[Finding]) -> bool:
+    return not any(finding.kind in ("no_frames", "no_overlap", "shuffled_frames") for finding in findings)
 
 
 def _look(case: Case, protocol: Protocol) -> tuple[list[Finding], Case]:
@@ -143,25 +143,25 @@ def _look(case: Case, protocol: Protocol) -> tuple[list[Finding], Case]:
     alone = frames.one_frame_only(case)
     if alone is not None:
         return [alone], case
-    found: list[Finding] = []
+    findings: list[Finding] = []
     given = case
     for make, most in ((_gross, _MOST_GROSS), (_fine, _MOST_FINE), (_shift, 1), (_depth, 1), (_repeats, 1)):
         for _ in range(most):
             step = make(case)
-            if step is None or step[0].kind in [finding.kind for finding in found]:
+            if step is None or step[0].kind in [finding.kind for finding in findings]:
                 break
-            found.append(step[0])
+            findings.append(step[0])
             case = step[1]
     unrelated = frames.no_overlap(case) or (frames.shuffled(case) if case.explained < _EXPLAINED else None)
     if unrelated is not None:
         return [frames.no_overlap(given) or unrelated], case
     if len(case.covered_truth) and case.flat_metric() > case.lam:
-        found.append(Finding("worse_than_nothing", case.lam, None, None, 1.0))
+        findings.append(Finding("worse_than_nothing", case.lam, None, None, 1.0))
     if case.pile.sigmas < SIGNIFICANT:
-        return found, case
+        return findings, case
     border = content.blind_border(case) if protocol.border is None else None
     judged = None if border is None else content.without_border(case, border)
-    return found if judged is None else [*found, judged], case
+    return findings if judged is None else [*findings, judged], case
 
 
 def _gross(case: Case) -> _Step | None:

@@ -70,25 +70,25 @@ def blind_border(case: Case) -> Finding | None:
         return None
     t = case.rows[0]
     dx, dy = displacements(case.truth, case.pred, case.rows)
-    seen = np.zeros(len(case.truth), dtype=bool)
-    seen[t[dx**2 + dy**2 <= WINDOW**2]] = True
+    detected = np.zeros(len(case.truth), dtype=bool)
+    detected[t[dx**2 + dy**2 <= WINDOW**2]] = True
     compared = np.isin(case.truth.frame, case.truth.frame[t])
     if not compared.any():
         return None
-    edge, seen = _to_edge(case.truth, field)[compared], seen[compared]
+    edge, detected = _to_edge(case.truth, field)[compared], detected[compared]
     best: Finding | None = None
     for width in np.arange(_RING, min(field) / 4, _RING):
         near, ring = edge < width, (edge >= width - _RING) & (edge < width)
         if near.all():
             break
-        inside, outside = float(seen[~near].mean()), float(seen[near].mean()) if near.any() else 1.0
-        if ring.any() and seen[ring].mean() > _BLIND * inside:
+        inside, outside = float(detected[~near].mean()), float(detected[near].mean()) if near.any() else 1.0
+        if ring.any() and detected[ring].mean() > _BLIND * inside:
             break
         expected = inside * near.sum()
-        sigmas = (expected - seen[near].sum()) / math.sqrt(expected * (1 - min(inside, 0.99)) + 1)
-        missed = int(np.count_nonzero(~seen))
+        sigmas = (expected - detected[near].sum()) / math.sqrt(expected * (1 - min(inside, 0.99)) + 1)
+        missed = int(np.count_nonzero(~detected))
         if near.sum() >= _FEWEST_NEAR_THE_EDGE and outside <= _BLIND * inside and sigmas >= SIGNIFICANT:
-            share = float(np.count_nonzero(~seen & near)) / max(1, missed)
+            share = float(np.count_nonzero(~detected & near)) / max(1, missed)
             estimate = {"border": float(width), "share_of_missed": share, "fov": field}
             options = {"border": float(width)} | ({} if case.field is not None else {"fov": _as_option(field)})
             best = Finding("blind_border", estimate, None, None, certainty_of(sigmas), options)

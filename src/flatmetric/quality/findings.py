@@ -25,9 +25,9 @@ BY_HAND = "check(truth, pred).apply(pred)"
 class FindingType:
     """One kind of finding: what it looks like in `words`, and how it is fixed.
 
-    Either `change` fixes the rows of a table, given the estimate; or `step` says what to do; or a change of the rules of
-    the score does (`by_rules`). `is_limit` marks a limit of the program, which is no error of the file, and `harmless`
-    what does not make advice on the program misleading.
+    Either `change` fixes the rows of a table, given the estimate; or `step` says what to do; or a change of the rules
+    of the score does (`by_rules`). `is_limit` marks a limit of the program, which is no error of the file, and
+    `harmless` what does not make advice on the program misleading.
     """
 
     words: Callable[[Any], str]
@@ -115,13 +115,17 @@ FINDINGS: dict[str, FindingType] = {
         lambda estimate: f"everything is turned by {estimate['degrees']:+.2f} degrees", _turned_back
     ),
     "drift": FindingType(
-        lambda estimate: f"positions drift by x {estimate['x']:+.1f}, y {estimate['y']:+.1f} nm from first to last frame",
+        lambda estimate: (
+            f"positions drift by x {estimate['x']:+.1f}, y {estimate['y']:+.1f} nm from first to last frame"
+        ),
         _without_drift,
     ),
     "shift": FindingType(_shift_words, _shifted_back, harmless=True),
     "z_sign": FindingType(lambda _: "z has the wrong sign", lambda pred, _: {"z": -pred.in_3d().z}),  # type: ignore[operator]
     "duplicates": FindingType(
-        lambda rows: f"{rows} rows repeat another", lambda pred, _: pred.select(~repeated_rows(pred)).columns(), harmless=True
+        lambda rows: f"{rows} rows repeat another",
+        lambda pred, _: pred.select(~repeated_rows(pred)).columns(),
+        harmless=True,
     ),
     "truncated": FindingType(
         lambda estimate: f"the result ends at frame {estimate['last_frame']} of {estimate['truth_last_frame']}",
@@ -261,7 +265,7 @@ class Findings(Displayed, Sequence[Finding]):
     Nothing looks wrong.
     """
 
-    found: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...] = ()
     truth: Localizations | None = field(default=None, repr=False)
     pred: Localizations | None = field(default=None, repr=False)
     lam: float = DEFAULT_LAM
@@ -271,16 +275,16 @@ class Findings(Displayed, Sequence[Finding]):
     @overload
     def __getitem__(self, at: slice) -> tuple[Finding, ...]: ...
     def __getitem__(self, at: int | slice) -> Finding | tuple[Finding, ...]:
-        return self.found[at]
+        return self.findings[at]
 
     def __len__(self) -> int:
-        return len(self.found)
+        return len(self.findings)
 
     def __iter__(self) -> Iterator[Finding]:
-        return iter(self.found)
+        return iter(self.findings)
 
     def __eq__(self, other: object) -> bool:
-        return self.found == tuple(other) if isinstance(other, Sequence) else NotImplemented
+        return self.findings == tuple(other) if isinstance(other, Sequence) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -385,8 +389,8 @@ def reading_options(kind: str, estimate: Any, source: Provenance) -> dict[str, A
             return {"shift": step if step[2] else step[:2]}
         case "unit" if source.shift is None:
             pixel = 1.0 if source.pixel_size is None else source.pixel_size[0]
-            taken = {"um": 1e3, "m": 1e9, "px": pixel}.get(source.unit or "nm", 1.0)
-            true = taken / estimate  # nm for a unit of the file
+            factor = {"um": 1e3, "m": 1e9, "px": pixel}.get(source.unit or "nm", 1.0)
+            true = factor / estimate  # nm for a unit of the file
             for unit, length in (("nm", 1.0), ("um", 1e3), ("m", 1e9)):
                 if abs(true / length - 1) < 0.01:
                     return {"unit": unit}

@@ -84,8 +84,8 @@ def offset_anywhere(case: Case) -> Finding | None:
     sigmas = (count - background) / math.sqrt(background + 1)
     if offset == 0 or count < _FEWEST or sigmas < SIGNIFICANT:
         return None
-    found = _offset(case, offset, sigmas)
-    return found if _sigmas(*case.gained(case.fixed(found), _HERE)) >= SIGNIFICANT else None
+    finding = _offset(case, offset, sigmas)
+    return finding if _sigmas(*case.gained(case.fixed(finding), _HERE)) >= SIGNIFICANT else None
 
 
 def shuffled(case: Case) -> Finding | None:

@@ -117,13 +117,13 @@ def validate_file(path: Path, options: ReadOptions, expected: Expected, threads:
 def _problems(table: Localizations, expected: Expected) -> list[str]:
     if len(table) == 0:
         return ["it has no row"]
-    said = [f"{count} rows can't be used: {reason}" for reason, count in table.provenance.dropped.items()]
+    problems = [f"{count} rows can't be used: {reason}" for reason, count in table.provenance.dropped.items()]
     repeats = int(repeated_rows(table).sum())
     if repeats > _MOST_REPEATED * len(table):
-        said.append(f"{repeats} of {len(table)} rows repeat another: same frame and position")
+        problems.append(f"{repeats} of {len(table)} rows repeat another: same frame and position")
     if table.photons is not None and (table.photons < 0).any():
-        said.append(f"{int((table.photons < 0).sum())} rows have negative photons")
-    return [*said, *_frame_problems(table, expected), *_field_problems(table, expected)]
+        problems.append(f"{int((table.photons < 0).sum())} rows have negative photons")
+    return [*problems, *_frame_problems(table, expected), *_field_problems(table, expected)]
 
 
 def _frame_problems(table: Localizations, expected: Expected) -> list[str]:
@@ -148,8 +148,8 @@ def _field_problems(table: Localizations, expected: Expected) -> list[str]:
     if fov is None:
         below = int(np.count_nonzero((table.x < 0) | (table.y < 0)))
         many = below > _OUTSIDE * len(table)
-        said = [f"{below} rows have x or y below 0, outside the field"] if many else []
-        return [*said, *not_in_nm(table)]
+        problems = [f"{below} rows have x or y below 0, outside the field"] if many else []
+        return [*problems, *not_in_nm(table)]
     reached = float(np.percentile(table.x, 99)), float(np.percentile(table.y, 99))
     if all(high < _OTHER_UNIT * 2 * size for high, size in zip(reached, fov, strict=True)):
         return [f"positions reach to {max(reached):.4g} in a field of {fov[0]:g} nm: they are not in nm (give unit=)"]

@@ -11,7 +11,7 @@ from typing import Any
 
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.reports import parts
-from flatmetric.reports.html import SHORT, Html, Section, chart, option, page, paragraph, table
+from flatmetric.reports.html import SHORT, Html, Section, chart, choice, page, paragraph, table
 from flatmetric.sentences import pair_sentence
 from flatmetric.statistics.comparison import Pair
 from flatmetric.statistics.entries import Entry
@@ -283,7 +283,7 @@ def _two(board: Board, entries: Sequence[Entry]) -> str:
     names = sorted(kept)
     chosen = [
         f"<label>{title} <select id='pair-{which}'>"
-        + "".join(option(name, name, chosen=name == best[min(at, len(best) - 1)]) for name in names)
+        + "".join(choice(name, name, chosen=name == best[min(at, len(best) - 1)]) for name in names)
         + "</select></label>"
         for at, (which, title) in enumerate((("a", "First"), ("b", "second")))
     ]
@@ -293,9 +293,9 @@ def _two(board: Board, entries: Sequence[Entry]) -> str:
 
 def _scatter(entries: Sequence[Entry]) -> str:
     def options(chosen: str) -> str:
-        return "".join(option(name, metric.heading, chosen=name == chosen) for name, metric in LEADERBOARD.items())
+        return "".join(choice(name, metric.heading, chosen=name == chosen) for name, metric in LEADERBOARD.items())
 
-    sets = "".join(option(name, name) for name in sorted({entry.dataset for entry in entries}))
+    sets = "".join(choice(name, name) for name in sorted({entry.dataset for entry in entries}))
     return (
         f"<div class='controls'><label>x axis <select id='metric-x'>{options('efficiency')}</select></label>"
         f"<label>y axis <select id='metric-y'>{options('flat_metric')}</select></label>"

@@ -11,7 +11,7 @@ from flatmetric.metrics.table import METRICS
 from flatmetric.reports import parts
 from flatmetric.reports.camera import Movie
 from flatmetric.reports.details import bins_of, detail_content, detail_sections
-from flatmetric.reports.html import Html, Section, option, page, paragraph, table
+from flatmetric.reports.html import Html, Section, choice, page, paragraph, table
 from flatmetric.reports.parts import NamedScore
 from flatmetric.reports.picture import shared_content
 from flatmetric.sentences import crossing_sentence, disagreements, doubts, lead_sentence, pair_sentence
@@ -66,7 +66,7 @@ def _choice(detailed: Sequence[NamedScore]) -> str:
     """The one selector, which drives all that is below."""
     selects = []
     for at, (place, title) in enumerate(zip(_PLACES, ("Show", "beside"), strict=True)):
-        names = "".join(option(str(k), one.name, chosen=k == at) for k, one in enumerate(detailed))
+        names = "".join(choice(str(k), one.name, chosen=k == at) for k, one in enumerate(detailed))
         selects.append(f"<label>{title} <select id='program-{place}'>{names}</select></label>")
     return f"<div class='choice'>{''.join(selects)}<span class='note'>in all pictures and charts below</span></div>"
 

@@ -8,7 +8,7 @@ from typing import Any, get_args
 from flatmetric.errors import InputError
 from flatmetric.reports import page_data
 from flatmetric.reports.camera import Movie, camera_content
-from flatmetric.reports.html import Html, Section, chart, details, option, paragraph, table
+from flatmetric.reports.html import Html, Section, chart, choice, details, paragraph, table
 from flatmetric.reports.parts import PARTS, NamedScore, heading, plane
 from flatmetric.reports.picture import picture_content
 from flatmetric.scoring.breakdown import QUANTITIES, Bin, Quantity, score_in_bins
@@ -41,8 +41,8 @@ def detail_sections(scored: Sequence[NamedScore], binned: Sequence[Bins], places
 
 def _frame_browser(places: Sequence[str]) -> str:
     whose = " (the larger of both)" if len(places) > 1 else ""
-    orders = "".join(option(value, title + (whose if value != "frame" else "")) for value, title in _ORDERS.items())
-    enlarged = "".join(option(str(times), f"\N{MULTIPLICATION SIGN}{times}") for times in (1, 3, 10, 30))
+    orders = "".join(choice(value, title + (whose if value != "frame" else "")) for value, title in _ORDERS.items())
+    enlarged = "".join(choice(str(times), f"\N{MULTIPLICATION SIGN}{times}") for times in (1, 3, 10, 30))
     controls = (
         f"<label>Order <select id='order'>{orders}</select></label>"
         "<button type='button' id='previous' aria-label='Previous frame'>&larr;</button>"

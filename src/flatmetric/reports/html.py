@@ -122,12 +122,12 @@ def paragraph(text: str, kind: str = "") -> str:
     return f"<p{mark}>{escape(text)}</p>"
 
 
-def option(value: str, title: str, *, chosen: bool = False) -> str:
+def choice(value: str, title: str, *, chosen: bool = False) -> str:
     """An option of a select.
 
     Examples
     --------
-    >>> option("a", "A & B", chosen=True)
+    >>> choice("a", "A & B", chosen=True)
     "<option value='a' selected>A &amp; B</option>"
     """
     # Without a value the browser would take the text, with its spaces collapsed.

@@ -89,10 +89,10 @@ def frames_content(scores: Sequence[Score], budget: int = ROWS) -> dict[str, Any
     programs = []
     for score, cost in zip(scores, costs[:, chosen], strict=True):
         pred = _Side(score.matched.pred, score.matched.pred_kept, frames)
-        found = pred.by_frame(pred.columns() | _plan(score, truth, pred))
+        detections = pred.by_frame(pred.columns() | _plan(score, truth, pred))
         paid = truth.by_frame({"truth_cost": rounded(score.costs.of_truth()[truth.at], 2)})
         totals = [{"cost": round(total, 2)} for total in cost.tolist()]
-        programs.append([f | p | total for f, p, total in zip(found, paid, totals, strict=True)])
+        programs.append([f | p | total for f, p, total in zip(detections, paid, totals, strict=True)])
     shown = [
         {"frame": frame, "truth": true, "programs": list(made)}
         for frame, true, *made in zip(frames.tolist(), molecules, *programs, strict=True)

@@ -90,9 +90,9 @@ def file_names(names: Iterable[str]) -> dict[str, str]:
     files: dict[str, str] = {}
     for name in names:
         stem = re.sub(r"[^\w.-]+", "-", name).strip(".-")[:100] or "page"
-        taken = {file.lower() for file in files.values()}  # some file systems know no case
+        used = {file.lower() for file in files.values()}  # some file systems know no case
         candidates = (f"{stem}{'' if k == 1 else f'-{k}'}.html" for k in itertools.count(1))
-        files[name] = next(file for file in candidates if file.lower() not in taken)
+        files[name] = next(file for file in candidates if file.lower() not in used)
     return files
 
 

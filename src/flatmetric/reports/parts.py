@@ -65,9 +65,9 @@ def verdict(scored: NamedScore) -> str:
     value = scored.score.flat_metric.value
     span = scored.interval("flat_metric.value")
     shown = "undefined" if value is None else f"{value:.1f} nm"
-    sure = "" if span is None or scored.intervals is None else f"{span[0]:.1f} to {span[1]:.1f} nm"
+    interval = "" if span is None or scored.intervals is None else f"{span[0]:.1f} to {span[1]:.1f} nm"
     level = "" if scored.intervals is None else f"{scored.intervals.level:g} %"
-    certain = f"<span class='interval'>{escape(sure)} <small>({level} interval)</small></span>" if sure else ""
+    certain = f"<span class='interval'>{escape(interval)} <small>({level} interval)</small></span>" if interval else ""
     bar = "" if value is None else budget_bar(scored.score)
     return (
         f"<p class='verdict'><span class='what'>{term('flat_metric.value').text}</span> "
@@ -114,13 +114,13 @@ def small_bar(
         return Html("-")
     scale = 100 / longest if longest > 0 else 0.0
     cells = "".join(f"<i class='{part}' style='width:{scale * values[part]:.2f}%'></i>" for part in PARTS)
-    sure, whisker = "", ""
+    interval, whisker = "", ""
     if span is not None:
         low, width = scale * max(span[0], 0.0), scale * (span[1] - max(span[0], 0.0))
-        sure = f" <small>{span[0]:.1f} to {span[1]:.1f}</small>"
+        interval = f" <small>{span[0]:.1f} to {span[1]:.1f}</small>"
         whisker = f"<u style='left:{low:.2f}%;width:{width:.2f}%'></u>"
     cut = " cut" if value > longest else ""
-    return Html(f"<b>{value:.2f}</b>{sure}<span class='small-bar{cut}' aria-hidden='true'>{cells}{whisker}</span>")
+    return Html(f"<b>{value:.2f}</b>{interval}<span class='small-bar{cut}' aria-hidden='true'>{cells}{whisker}</span>")
 
 
 def full_width(places: Sequence[tuple[float | None, tuple[float, float] | None]]) -> float:
@@ -154,8 +154,8 @@ def tiles(scored: NamedScore) -> str:
 
 def _in_depth(scored: NamedScore) -> str:
     depth, span = scored.score.challenge.rmse_z, scored.interval("challenge.rmse_z")
-    sure = "" if span is None else f" ({METRICS['challenge.rmse_z'].show_interval(span)})"
-    return "" if depth is None else f"; in depth {depth:.1f} nm{sure}"
+    interval = "" if span is None else f" ({METRICS['challenge.rmse_z'].show_interval(span)})"
+    return "" if depth is None else f"; in depth {depth:.1f} nm{interval}"
 
 
 def _tile(scored: NamedScore, keys: Sequence[str], note: str) -> str:
@@ -164,8 +164,8 @@ def _tile(scored: NamedScore, keys: Sequence[str], note: str) -> str:
         metric, span = METRICS[key], scored.interval(key)
         name = f"{key[-1]} " if len(keys) > 1 else ""
         value = f"{name}{metric.show(scored.score.get(key))}"
-        sure = "" if span is None else f"<small>{escape(metric.show_interval(span))}</small>"
-        parts.append(f"<span class='value'>{escape(value)}{sure}</span>")
+        interval = "" if span is None else f"<small>{escape(metric.show_interval(span))}</small>"
+        parts.append(f"<span class='value'>{escape(value)}{interval}</span>")
     unit = f" [{METRICS[keys[0]].unit}]" if METRICS[keys[0]].unit else ""
     title = term(keys[0], "bias" if len(keys) > 1 else None).text
     name = f"<span class='name'>{title}{escape(unit)}</span>"
@@ -272,8 +272,8 @@ def all_metrics(scored: NamedScore) -> Section:
     left_out = "".join(
         paragraph(f"Undefined, since {reason}: {', '.join(titles)}.", "note") for reason, titles in missing.items()
     )
-    sure = "" if scored.intervals is None else paragraph(certainty(scored.intervals), "note")
-    body = paragraph(counts) + sure + table("score", "Every metric", header, rows) + left_out
+    note = "" if scored.intervals is None else paragraph(certainty(scored.intervals), "note")
+    body = paragraph(counts) + note + table("score", "Every metric", header, rows) + left_out
     return Section("metrics", "All numbers", body, printed=False, short="Numbers")
 
 

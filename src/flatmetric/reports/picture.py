@@ -122,13 +122,13 @@ def shared_content(scores: Sequence[Score]) -> dict[str, Any]:
     [[0, 0], [1, 0]]
     """
     truth = scores[0].matched.kept_truth
-    found = np.array([score.costs.truth_partner >= 0 for score in scores], dtype=np.int64)
-    bits = (found << np.arange(len(scores))[:, None]).sum(axis=0)
+    detected = np.array([score.costs.truth_partner >= 0 for score in scores], dtype=np.int64)
+    bits = (detected << np.arange(len(scores))[:, None]).sum(axis=0)
     some = slice(None, None, max(1, -(-len(truth) // _MOST_SHARED)))
     (left, right), (top, bottom) = _field(truth.x, []), _field(truth.y, [])
     return {
-        "only": (found @ (1 - found).T).tolist(),
-        "both": (found @ found.T).tolist(),
+        "only": (detected @ (1 - detected).T).tolist(),
+        "both": (detected @ detected.T).tolist(),
         "molecules": len(truth),
         "shown": len(truth.x[some]),
         "x": [left, right],
@@ -141,8 +141,8 @@ def shared_content(scores: Sequence[Score]) -> dict[str, Any]:
 def _field(truth: FloatArray, preds: Sequence[FloatArray]) -> tuple[float, float]:
     """What the truth fills, and nearly all detections if they are not far off, and a hundredth more on each side."""
     if len(truth) == 0:
-        filled = [pred for pred in preds if len(pred)]
-        return _field(filled[0], []) if filled else (0.0, 1.0)
+        not_empty = [pred for pred in preds if len(pred)]
+        return _field(not_empty[0], []) if not_empty else (0.0, 1.0)
     low, high = float(truth.min()), float(truth.max())
     size = max(high - low, 1.0)
     for pred in preds:

@@ -308,7 +308,7 @@ class _FindingsView(View):
     kind = Findings
 
     def html(self, result: Findings) -> str:
-        return _block(_warned(result.found) or _line("Nothing looks wrong."))
+        return _block(_warned(result.findings) or _line("Nothing looks wrong."))
 
     def plot(self, result: Findings) -> Figure:
         """Displacements of detections from molecules of the same frames, as they are and with everything fixed."""

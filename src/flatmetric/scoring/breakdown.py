@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,9 @@ from flatmetric.metrics.jaccard_rmse import ChallengeScore
 from flatmetric.metrics.match_sums import MatchedRows, sum_matches
 from flatmetric.options.scoring import plain
 from flatmetric.scoring.row_costs import NO_PARTNER
-from flatmetric.scoring.score import Score
+
+if TYPE_CHECKING:
+    from flatmetric.scoring.score import Score
 
 Quantity = Literal["z", "photons", "density", "neighbour", "frame"]
 QUANTITIES: dict[Quantity, str] = {

@@ -36,9 +36,9 @@ def findings_of_files(
     truth: Localizations, pred: Localizations, warnings: tuple[str, ...] = (), of_field: Finding | None = None
 ) -> list[Finding]:
     """What looked wrong when tables were read and matched, and about the field of view."""
-    found = []
+    findings = []
     for table, side in ((truth, "truth"), (pred, "pred")):
         where = table.provenance.file or side
-        found += [Finding("file", f"{where}: {text}", None, None, 1.0) for text in table.provenance.warnings]
-    found += [Finding("file", text, None, None, 1.0) for text in warnings]
-    return found if of_field is None else [*found, of_field]
+        findings += [Finding("file", f"{where}: {text}", None, None, 1.0) for text in table.provenance.warnings]
+    findings += [Finding("file", text, None, None, 1.0) for text in warnings]
+    return findings if of_field is None else [*findings, of_field]

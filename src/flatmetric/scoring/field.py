@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray
-from flatmetric.scoring.score import Score
+
+if TYPE_CHECKING:
+    from flatmetric.scoring.score import Score
 
 _MOLECULES_IN_A_SQUARE, _MOST_SQUARES = 15, 32
 

@@ -156,9 +156,9 @@ def _matched_rows(matched: Matched, imaging: Imaging | None) -> MatchedRows:
     pairs = matched.counted
     of_truth, of_pred = (matched.truth.photons,), (matched.pred.photons, matched.pred.uncertainty)
     columns = [(column, pairs.truth) for column in of_truth] + [(column, pairs.pred) for column in of_pred]
-    photons, found, claims = (None if column is None else column[rows] for column, rows in columns)
+    photons, pred_photons, claims = (None if column is None else column[rows] for column, rows in columns)
     bounds = None if imaging is None else _bounds(matched, imaging)
-    return MatchedRows(matched.errors, photons, found, claims, bounds)
+    return MatchedRows(matched.errors, photons, pred_photons, claims, bounds)
 
 
 def _bounds(matched: Matched, imaging: Imaging) -> FloatArray:

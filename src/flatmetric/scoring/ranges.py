@@ -139,14 +139,14 @@ def score_ranges(
         threads=thread_count(None) if workers.jobs == 1 else 1,
     )
     tasks = [(plan, at) for at in range(len(starts))]
-    found = workers.run(_score_range, tasks, what="scoring ranges of frames", progress=progress)
-    for outcome in found:
+    outcomes = workers.run(_score_range, tasks, what="scoring ranges of frames", progress=progress)
+    for outcome in outcomes:
         if isinstance(outcome, Failed):
             raise InputError(f"{plan.names[1]}: a range of frames could not be scored, {outcome.reason}")
-    within = [sum(one.rows[side] for one in found) for side in (0, 1)]
-    kept = [sum(one.kept[side] for one in found) for side in (0, 1)]
-    total = _added(found, options.weights, settings)
-    molecules, repeated = (None, False) if truth.id is None else _molecules(plan, found)
+    within = [sum(one.rows[side] for one in outcomes) for side in (0, 1)]
+    kept = [sum(one.kept[side] for one in outcomes) for side in (0, 1)]
+    total = _added(outcomes, options.weights, settings)
+    molecules, repeated = (None, False) if truth.id is None else _molecules(plan, outcomes)
     measured: dict[str, dict[str, Measure]] = {
         part: {} for part, family in FAMILIES.items() if family.is_wanted(options)
     }
@@ -258,18 +258,18 @@ def _points_file(plan: _Plan, side: str, at: int) -> Path:
     return plan.folder / f"points-{side}-{at}.npy"
 
 
-def _added(found: Sequence[_RangeSums], weights: Weights, settings: FormulaSettings) -> Sums:
+def _added(outcomes: Sequence[_RangeSums], weights: Weights, settings: FormulaSettings) -> Sums:
     """The sums of the whole."""
-    total = {name: math.fsum(one.sums[name] for one in found) for name in SUMMED}
-    mass = math.fsum(one.mass for one in found)
+    total = {name: math.fsum(one.sums[name] for one in outcomes) for name in SUMMED}
+    mass = math.fsum(one.mass for one in outcomes)
     if weights == "photons" and mass == 0 and total["n_truth"]:
         raise InputError(NO_PHOTONS)
-    return whole_of_parts(total | _recentred(found), mass, settings)
+    return whole_of_parts(total | _recentred(outcomes), mass, settings)
 
 
-def _recentred(found: Sequence[_RangeSums]) -> dict[str, float]:
+def _recentred(outcomes: Sequence[_RangeSums]) -> dict[str, float]:
     """Sums of photons, which each range has centred and scaled by itself, centred and scaled by all."""
-    parts = [(one.sums, one.sums["tp"], one.photons) for one in found if one.photons is not None]
+    parts = [(one.sums, one.sums["tp"], one.photons) for one in outcomes if one.photons is not None]
     if not parts:
         return {}
     pairs = sum(n for _, n, _ in parts)
@@ -328,12 +328,12 @@ def _grouped(keys: IntArray) -> tuple[IntArray, IntArray]:
     return group, order[new]
 
 
-def _molecules(plan: _Plan, found: Sequence[_RangeSums]) -> tuple[dict[str, float], bool]:
+def _molecules(plan: _Plan, outcomes: Sequence[_RangeSums]) -> tuple[dict[str, float], bool]:
     """What all molecules add up to, one group of them at a time; and whether one has several rows."""
     sums: dict[str, list[float]] = {}
     repeated = False
     for at in range(plan.groups):
-        parts = [one.molecules.load(at) for one in found if one.molecules is not None]
+        parts = [one.molecules.load(at) for one in outcomes if one.molecules is not None]
         columns = {name: np.concatenate([part[name] for part in parts]) for name in ("keys", "counts", "errors")}
         group, first = _grouped(columns["keys"])
         counts = [np.bincount(group, column, minlength=len(first)).astype(np.int64) for column in columns["counts"].T]

@@ -64,14 +64,14 @@ def molecules(dataset: Dataset, seed: int, tubes: Tubes | None = None) -> Locali
     activated = rng.uniform(begin, dataset.frames, count)
     # The mean of a log-normal of this median is 1.
     brightness = rng.lognormal(-(dataset.photons_spread**2) / 2, dataset.photons_spread, count)
-    seen = on_fractions(stays_on(activated, dataset.photophysics, rng), dataset.frames)
-    photons = dataset.photons * (brightness * _illumination(places, dataset))[seen.molecule] * seen.fraction
+    shining = on_fractions(stays_on(activated, dataset.photophysics, rng), dataset.frames)
+    photons = dataset.photons * (brightness * _illumination(places, dataset))[shining.molecule] * shining.fraction
     inside = np.asarray(((places[:, :2] >= 0) & (places[:, :2] < dataset.width)).all(axis=1))
-    kept = np.flatnonzero((photons >= _DIMMEST * dataset.photons) & inside[seen.molecule])
-    molecule = seen.molecule[kept]
+    kept = np.flatnonzero((photons >= _DIMMEST * dataset.photons) & inside[shining.molecule])
+    molecule = shining.molecule[kept]
     _, ids = np.unique(molecule, return_inverse=True)
     x, y, z = places[molecule].T
-    return Localizations(frame=seen.frame[kept], x=x, y=y, z=z, photons=photons[kept], id=ids + 1)
+    return Localizations(frame=shining.frame[kept], x=x, y=y, z=z, photons=photons[kept], id=ids + 1)
 
 
 def _illumination(places: FloatArray, dataset: Dataset) -> FloatArray:

@@ -65,8 +65,8 @@ class Psf:
             boxes *= photons[part, None, None]
             for box, i, j in zip(boxes, row[part].astype(int) - half, column[part].astype(int) - half, strict=True):
                 rows, columns = (slice(max(0, -at), size - at) for at, size in ((i, height), (j, width)))
-                seen = box[rows, columns]
-                image[max(0, i) : max(0, i) + seen.shape[0], max(0, j) : max(0, j) + seen.shape[1]] += seen
+                visible = box[rows, columns]
+                image[max(0, i) : max(0, i) + visible.shape[0], max(0, j) : max(0, j) + visible.shape[1]] += visible
 
     def boxes(self, x: FloatArray, y: FloatArray, z: FloatArray, side: int) -> FloatArray:
         """Shares (k, side, side) in squares of pixels, for molecules at x, y from the middle of the square and z, nm.

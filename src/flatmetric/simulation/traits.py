@@ -69,8 +69,8 @@ def shining(truth: Localizations, field: tuple[float, float], frames: int | None
     Examples
     --------
     >>> truth = Localizations(frame=[1, 2, 5], x=[10.0, 10.0, 10.0], y=[20.0, 20.0, 20.0])
-    >>> seen = shining(truth, (1000.0, 1000.0))
-    >>> seen.run_lengths.tolist(), seen.dark_frames.tolist(), seen.per_frame.tolist()
+    >>> side = shining(truth, (1000.0, 1000.0))
+    >>> side.run_lengths.tolist(), side.dark_frames.tolist(), side.per_frame.tolist()
     ([2, 1], [2], [1, 1, 0, 0, 1])
     """
     from scipy.spatial import cKDTree
@@ -104,29 +104,29 @@ def _median(values: FloatArray | IntArray) -> float | None:
 
 
 def _photons(share: float) -> Callable[[Shining], float | None]:
-    def of(seen: Shining) -> float | None:
-        if seen.truth.photons is None or len(seen.inner_photons) == 0:
+    def of(side: Shining) -> float | None:
+        if side.truth.photons is None or len(side.inner_photons) == 0:
             return None
-        return float(np.quantile(seen.inner_photons, share))
+        return float(np.quantile(side.inner_photons, share))
 
     return of
 
 
 TRAITS: Mapping[str, Callable[[Shining], float | None]] = {
-    "molecules in a frame": lambda seen: float(seen.per_frame.mean()),
-    "density [1/um2]": lambda seen: float(seen.per_frame.mean()) / seen.area,
-    "empty frames [%]": lambda seen: 100 * float(np.mean(seen.per_frame == 0)),
-    f"with another within {CROWDED_NM:g} nm [%]": lambda seen: 100 * float(np.mean(seen.nearest < CROWDED_NM)),
+    "molecules in a frame": lambda side: float(side.per_frame.mean()),
+    "density [1/um2]": lambda side: float(side.per_frame.mean()) / side.area,
+    "empty frames [%]": lambda side: 100 * float(np.mean(side.per_frame == 0)),
+    f"with another within {CROWDED_NM:g} nm [%]": lambda side: 100 * float(np.mean(side.nearest < CROWDED_NM)),
     "photons of inner frames, median": _photons(0.5),
     "photons of inner frames, 5 %": _photons(0.05),
     "photons of inner frames, 95 %": _photons(0.95),
     "photons of inner frames, most": _photons(1.0),
-    "frames of a molecule": lambda seen: len(seen.truth) / (int(seen.molecule.max()) + 1),
-    "runs of a molecule": lambda seen: len(seen.run_lengths) / (int(seen.molecule.max()) + 1),
-    "frames of a run": lambda seen: float(seen.run_lengths.mean()),
-    "dark frames between runs, median": lambda seen: _median(seen.dark_frames),
-    "dark frames between runs, mean": lambda seen: float(seen.dark_frames.mean()) if len(seen.dark_frames) else None,
-    "spread of z [nm]": lambda seen: None if seen.truth.z is None else float(np.std(seen.truth.z)),
+    "frames of a molecule": lambda side: len(side.truth) / (int(side.molecule.max()) + 1),
+    "runs of a molecule": lambda side: len(side.run_lengths) / (int(side.molecule.max()) + 1),
+    "frames of a run": lambda side: float(side.run_lengths.mean()),
+    "dark frames between runs, median": lambda side: _median(side.dark_frames),
+    "dark frames between runs, mean": lambda side: float(side.dark_frames.mean()) if len(side.dark_frames) else None,
+    "spread of z [nm]": lambda side: None if side.truth.z is None else float(np.std(side.truth.z)),
 }
 """From a name and its unit to how it is computed; None where the truth does not say."""
 

@@ -73,7 +73,7 @@ def correlations(
     together: dict[bytes, list[tuple[int, int]]] = {}  # pairs of metrics that the same entries have
     for a, b in pairs:
         together.setdefault((known[:, a] & known[:, b]).tobytes(), []).append((a, b))
-    found: dict[tuple[int, int], list[Correlation]] = {}
+    by_pair: dict[tuple[int, int], list[Correlation]] = {}
     for here in together.values():
         rows = np.flatnonzero(known[:, list(here[0])].all(axis=1))
         if len(rows) < 3:
@@ -93,8 +93,8 @@ def correlations(
                 at = columns.index(a), columns.index(b)
                 value = None if np.isnan(of_all[at]) else float(of_all[at])
                 interval = _middle(np.array([one[at] for one in drawn]))
-                found.setdefault((a, b), []).append(Correlation(metrics[a], metrics[b], kind, value, interval))
-    return [one for pair in pairs for one in found.get(pair, [])]
+                by_pair.setdefault((a, b), []).append(Correlation(metrics[a], metrics[b], kind, value, interval))
+    return [one for pair in pairs for one in by_pair.get(pair, [])]
 
 
 def _drawn_methods(methods: Sequence[str], draws: int, rng: np.random.Generator) -> Iterator[IntArray]:
@@ -108,10 +108,10 @@ def _drawn_methods(methods: Sequence[str], draws: int, rng: np.random.Generator)
             yield np.concatenate([rows[k] for k in rng.integers(0, len(rows), len(rows))])
 
 
-def _middle(found: FloatArray) -> tuple[float, float] | None:
+def _middle(drawn: FloatArray) -> tuple[float, float] | None:
     """The middle 95 % of what draws gave; None where fewer than half of them gave something."""
-    defined = found[np.isfinite(found)]
-    if len(found) == 0 or 2 * len(defined) < len(found):
+    defined = drawn[np.isfinite(drawn)]
+    if len(drawn) == 0 or 2 * len(defined) < len(drawn):
         return None
     low, high = np.percentile(defined, [2.5, 97.5])
     return float(low), float(high)
@@ -163,9 +163,9 @@ def coefficients(values: FloatArray, kind: str) -> FloatArray:
         from scipy.stats import kendalltau
 
         count = values.shape[1]
-        found = np.ones((count, count))
+        result = np.ones((count, count))
         for a, b in itertools.combinations(np.flatnonzero(~constant), 2):
-            found[a, b] = found[b, a] = kendalltau(values[:, a], values[:, b]).statistic
+            result[a, b] = result[b, a] = kendalltau(values[:, a], values[:, b]).statistic
     else:
         if kind == "kendall":
             apart = np.sign(values[:, None] - values).reshape(-1, values.shape[1])
@@ -174,6 +174,6 @@ def coefficients(values: FloatArray, kind: str) -> FloatArray:
             apart = apart - apart.mean(axis=0)
         products = apart.T @ apart
         own = np.where(constant, 1.0, np.diag(products))
-        found = np.clip(products / np.sqrt(np.outer(own, own)), -1.0, 1.0)
-    found[constant], found[:, constant] = np.nan, np.nan
-    return np.asarray(found)
+        result = np.clip(products / np.sqrt(np.outer(own, own)), -1.0, 1.0)
+    result[constant], result[:, constant] = np.nan, np.nan
+    return np.asarray(result)

@@ -143,9 +143,9 @@ def vary_together(entries: Sequence[Entry], certainty: Certainty) -> Joint:
     span = (int(with_truth[0]), int(with_truth[-1])) if len(with_truth) else (1, 1)
     cells = None if certainty.block is not None else _shared_cells(entries)
     if cells is not None:
-        found = [entry.of_molecules for entry in entries if entry.of_molecules is not None]
-        of_cells = [(own.costs - v * own.truths) / n for own, v, n in zip(found, values, total, strict=True)]
-        alone = [own.alone / n for own, n in zip(found, total, strict=True)]
+        of_molecules = [entry.of_molecules for entry in entries if entry.of_molecules is not None]
+        of_cells = [(own.costs - v * own.truths) / n for own, v, n in zip(of_molecules, values, total, strict=True)]
+        alone = [own.alone / n for own, n in zip(of_molecules, total, strict=True)]
         variation = MoleculeVariation(cells, np.column_stack(of_cells), np.column_stack(alone))
         return Joint(values, variation, entries[0].block, block_places(frames, span, entries[0].block)[1])
     if certainty.block is not None:
@@ -160,11 +160,11 @@ def vary_together(entries: Sequence[Entry], certainty: Certainty) -> Joint:
 
 def _shared_cells(entries: Sequence[Entry]) -> Cells | None:
     """The cells of all entries; None unless they all have the same."""
-    found = [entry.of_molecules for entry in entries]
-    first = found[0]
+    costs = [entry.of_molecules for entry in entries]
+    first = costs[0]
     if first is None:
         return None
-    for other in found[1:]:
+    for other in costs[1:]:
         if other is None or other.cells.stretches != first.cells.stretches:
             return None
         if not np.array_equal(other.cells.molecule, first.cells.molecule):

@@ -108,12 +108,12 @@ def metric_slopes(score: Score) -> tuple[dict[str, float], FloatArray]:
     total = np.array([[float(getattr(sums.total, name)) for name in SUMMED]])
     steps = _STEP * np.abs(sums.table).sum(axis=0)
     moved = np.vstack([total, total + np.diag(steps), total - np.diag(steps)])
-    found = evaluate_many(asked, Sums.from_table(moved, sums.total.settings))
+    evaluated = evaluate_many(asked, Sums.from_table(moved, sums.total.settings))
     count = len(SUMMED)
-    slopes = np.array([(values[1 : count + 1] - values[count + 1 :]) for values in found.values()])
+    slopes = np.array([(values[1 : count + 1] - values[count + 1 :]) for values in evaluated.values()])
     with np.errstate(divide="ignore", invalid="ignore"):
         slopes = np.where((steps > 0) & np.isfinite(slopes), slopes / (2 * steps), 0.0)
-    return {key: float(values[0]) for key, values in found.items()}, slopes
+    return {key: float(values[0]) for key, values in evaluated.items()}, slopes
 
 
 def _interval(key: str, value: float, spread: tuple[float, float] | None, level: float) -> tuple[float, float] | None:

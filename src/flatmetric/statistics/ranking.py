@@ -61,7 +61,7 @@ class KindStanding:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kind:
+class DatasetKind:
     """Several data sets of one kind, taken as the independent units: programs, best first, and every pair of them."""
 
     datasets: tuple[str, ...]
@@ -78,7 +78,7 @@ class Ranking:
     datasets: dict[str, tuple[Standing, ...]]
     overall: tuple[Standing, ...]
     pairs: dict[str, tuple[Pair, ...]]
-    kinds: dict[str, Kind]
+    kinds: dict[str, DatasetKind]
     correlations: tuple[Correlation, ...]
     level: float = 95.0
 
@@ -167,7 +167,7 @@ def _intervals(joint: Joint, level: float) -> list[tuple[float, float] | None]:
     return [_around(value, error * quantile(1 - level / 100, freedom)) for value, error, freedom in spread]
 
 
-def _kinds(entries: Sequence[Entry], certainty: Certainty) -> dict[str, Kind]:
+def _kinds(entries: Sequence[Entry], certainty: Certainty) -> dict[str, DatasetKind]:
     """The kinds with enough replicates, over the programs that ran on all of these."""
     kinds = {}
     replicates = [entry for entry in entries if _REPLICATE.search(entry.dataset)]
@@ -185,7 +185,7 @@ def _kinds(entries: Sequence[Entry], certainty: Certainty) -> dict[str, Kind]:
 
 def new_structures(
     entries: Sequence[Entry], datasets: Sequence[str], programs: Sequence[str], certainty: Certainty
-) -> Kind:
+) -> DatasetKind:
     """Judge programs on structures not seen, from several data sets of one kind, each taken as one independent unit.
 
     Examples
@@ -216,7 +216,7 @@ def new_structures(
         )
         for at, program in enumerate(programs)
     ]
-    return Kind(tuple(datasets), tuple(sorted(standings, key=lambda s: (s.rank, s.program))), pairs)
+    return DatasetKind(tuple(datasets), tuple(sorted(standings, key=lambda s: (s.rank, s.program))), pairs)
 
 
 def _around(value: float, half: float) -> tuple[float, float]:

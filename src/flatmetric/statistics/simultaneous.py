@@ -148,8 +148,8 @@ class _Standardised:
     def __call__(self, signs: FloatArray) -> FloatArray:
         """The standardised differences of each flip, (flips, pairs)."""
         summed = signs @ self._added
-        found = np.abs(summed[:, self._first] - summed[:, self._second]) / self._root
-        return np.where(self._flat, 0.0, found)
+        standardised = np.abs(summed[:, self._first] - summed[:, self._second]) / self._root
+        return np.where(self._flat, 0.0, standardised)
 
 
 def _as_t(standardised: float, blocks: int) -> float:

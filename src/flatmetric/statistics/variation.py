@@ -78,14 +78,14 @@ class Differences:
             part = each**k
             mixed = part.T @ (part if 2 * k == power else each ** (power - k))  # with itself takes half the time
             every += (-1) ** k * math.comb(power, k) * (mixed if 2 * k == power else mixed + mixed.T)
-        alone, found = own[first] + own[second], every[first, second]
+        alone, sums = own[first] + own[second], every[first, second]
         # Where little is left of large numbers, it is computed anew.
-        weak = np.flatnonzero(found < _CANCELLED * alone)
+        weak = np.flatnonzero(sums < _CANCELLED * alone)
         at_once = max(1, _NUMBERS_AT_ONCE // max(1, len(each)))
         for start in range(0, len(weak), at_once):
             some = weak[start : start + at_once]
-            found[some] = ((each[:, first[some]] - each[:, second[some]]) ** power).sum(axis=0)
-        return np.asarray(found)
+            sums[some] = ((each[:, first[some]] - each[:, second[some]]) ** power).sum(axis=0)
+        return np.asarray(sums)
 
 
 class Variation(ABC):

@@ -151,7 +151,7 @@ def _values(batch: Batch, lam: Tensor, scale: list[float], dtype: torch.dtype, t
     sides = batch.pred, batch.truth
     points = [side.points.to(dtype) for side in sides]
     weights = [None if side.weights is None else side.weights.to(dtype) for side in sides]
-    found = _transport(
+    solution = _transport(
         *points,
         lam,
         *(side.sample for side in sides),
@@ -162,7 +162,7 @@ def _values(batch: Batch, lam: Tensor, scale: list[float], dtype: torch.dtype, t
         points[1].requires_grad,
         False,
     )
-    return found[0]
+    return solution[0]
 
 
 @torch.library.custom_op("flatmetric::transport", mutates_args=())
@@ -192,34 +192,34 @@ def _transport(
     if scaled:
         x, y = x * factors, y * factors
     try:
-        found = solve(y, x, b, a, j, i, length, 1.0, Method.automatic, workers)
+        solution = solve(y, x, b, a, j, i, length, 1.0, Method.automatic, workers)
     except BeyondLimitError:
         _check_positions(pred=x, truth=y)
         raise
-    frames = found.frames
+    frames = solution.frames
     assert frames is not None
     _check_samples(frames.frame, samples, pred=i, truth=j)
     value, unmatched = np.zeros(samples), np.zeros(samples)
     unmatched[frames.frame] = (frames.missed + frames.false) / length
     value[frames.frame] = frames.displaced + frames.missed + frames.false
-    mass, nothing = found.pair_mass, np.zeros(0)
+    mass, nothing = solution.pair_mass, np.zeros(0)
     slopes_y, slopes_x = plan_slopes(
-        y, x, found.pair_truth, found.pair_pred, found.pair_distance, mass, of_truth, workers
+        y, x, solution.pair_truth, solution.pair_pred, solution.pair_distance, mass, of_truth, workers
     )
     if scaled:
         slopes_x, slopes_y = slopes_x * factors, slopes_y * factors
-    rows, most = len(found.pair_truth), _most_pairs(len(x), len(y), a is not None, with_pairs)
+    rows, most = len(solution.pair_truth), _most_pairs(len(x), len(y), a is not None, with_pairs)
     pairs, masses = np.zeros((2, most), dtype=np.int64), np.zeros(most)
     if with_pairs:
-        pairs[0, :rows], pairs[1, :rows] = found.pair_pred, found.pair_truth
+        pairs[0, :rows], pairs[1, :rows] = solution.pair_pred, solution.pair_truth
         masses[:rows] = 1.0 if mass is None else mass
     columns = [
         value,
         unmatched,
         slopes_x,
         slopes_y,
-        nothing if a is None else -found.pred_potential,
-        nothing if b is None else found.truth_potential,
+        nothing if a is None else -solution.pred_potential,
+        nothing if b is None else solution.truth_potential,
         masses,
     ]
     sent = [column.to(pred.dtype) for column in _on_device(columns, pred.device)]

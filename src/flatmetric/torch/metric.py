@@ -89,11 +89,11 @@ class FlatMetric(nn.Module):
         sums = dict(zip(SUMMED, state[:-1].tolist(), strict=True))
         settings = FormulaSettings(dim or 2, options=self._options)
         total = whole_of_parts(sums, float(state[-1]), settings)
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for family, names in ((FlatScore, _FLAT), (ChallengeScore, _CHALLENGE + (_IN_3D if settings.dim == 3 else ()))):
             result, _ = evaluate(family, total)
-            found |= {name: getattr(result, name) for name in names}
-        return {name: torch.tensor(np.nan if value is None else float(value)) for name, value in found.items()}
+            values |= {name: getattr(result, name) for name in names}
+        return {name: torch.tensor(np.nan if value is None else float(value)) for name, value in values.items()}
 
     def forward(self, pred: Tensor, truth: Tensor, **given: Any) -> dict[str, Tensor]:
         """Add a batch, and give the metrics of this batch alone."""

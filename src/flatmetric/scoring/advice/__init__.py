@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flatmetric.scoring.advice.detections import hot_spots, repeated, threshold
 from flatmetric.scoring.advice.evidence import Evidence, Look
@@ -11,7 +11,9 @@ from flatmetric.scoring.advice.groups import crowded, dim, edge
 from flatmetric.scoring.advice.pairs import merged
 from flatmetric.scoring.advice.shift import without_bias
 from flatmetric.scoring.advice.stretches import depth, frames
-from flatmetric.scoring.score import Score
+
+if TYPE_CHECKING:
+    from flatmetric.scoring.score import Score
 
 MOST = 5
 """At most this many pieces of advice."""
@@ -75,10 +77,10 @@ def advice_for(score: Score) -> tuple[Advice, ...]:
         evidence = bias[1]
     left = list(_LOOKS)
     while len(chosen) < MOST:
-        found = [(remedy, look) for look in left if (remedy := look(evidence)) is not None and remedy.gain >= least]
-        if not found:
+        remedies = [(remedy, look) for look in left if (remedy := look(evidence)) is not None and remedy.gain >= least]
+        if not remedies:
             break
-        best, look = max(found, key=lambda one: one[0].gain)
+        best, look = max(remedies, key=lambda one: one[0].gain)
         chosen.append(best)
         evidence.explain(best.truth, best.pred)
         left = [one for one in left if one not in (_CROWDING if look in _CROWDING else (look,))]

@@ -62,8 +62,8 @@ def _spots(i: FloatArray, j: FloatArray, usual: float) -> IntArray:
     held = {(cell.real, cell.imag): k for k, cell in enumerate(cells.tolist())}
 
     def beside(cell: tuple[float, float], steps: list[tuple[int, int]]) -> list[int]:
-        found = [held.get((cell[0] + di, cell[1] + dj)) for di, dj in steps]
-        return [k for k in found if k is not None]
+        places = [held.get((cell[0] + di, cell[1] + dj)) for di, dj in steps]
+        return [k for k in places if k is not None]
 
     hot = set()
     for k in np.flatnonzero(_beyond_chance(count, np.full(len(count), usual))).tolist():
@@ -152,12 +152,12 @@ def threshold(evidence: Evidence) -> Remedy | None:
 def _limits(photons: FloatArray, of_false: FloatArray) -> FloatArray:
     """Limits to try: above quantiles of the false ones, and rounded where they stay above."""
     known = np.unique(photons)
-    found = set()
+    limits = set()
     for value in np.quantile(of_false, np.linspace(0, 1, _QUANTILES + 1), method="lower"):
         following = known[np.searchsorted(known, value, side="right") :]
         if len(following) == 0:
             continue  # nothing is brighter
         middle = float(value + following[0]) / 2
         short = [float(f"{middle:.{digits}g}") for digits in (2, 3)]
-        found.add(next((limit for limit in short if limit > value), middle))
-    return np.array(sorted(found))
+        limits.add(next((limit for limit in short if limit > value), middle))
+    return np.array(sorted(limits))

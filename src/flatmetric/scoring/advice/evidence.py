@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +13,9 @@ from flatmetric import _core
 from flatmetric._arrays import BoolArray, FloatArray, IntArray
 from flatmetric.localizations import Localizations
 from flatmetric.scoring.row_costs import RowCosts
-from flatmetric.scoring.score import Score
+
+if TYPE_CHECKING:
+    from flatmetric.scoring.score import Score
 
 NEAR = 1000.0
 """Neighbours further away, in nm, are no neighbours."""
@@ -134,8 +137,8 @@ class Evidence:
         if len(rows):
             looked, reach = self.pred.select(rows), 2 * self.lam
             near, row = self._nearest(looked, frame[rows], reach, apart=False, dim=self.score.dim)
-            taken = (row >= 0) & ~self.missed[np.maximum(row, 0)]
-            distance[rows] = np.where(taken, near, np.inf)
+            has_partner = (row >= 0) & ~self.missed[np.maximum(row, 0)]
+            distance[rows] = np.where(has_partner, near, np.inf)
         return distance
 
     def _nearest(
@@ -146,8 +149,8 @@ class Evidence:
         if self.score.axis_scale is not None:
             scale = np.asarray(self.score.axis_scale)[:dim]
             points, others = np.ascontiguousarray(points * scale), np.ascontiguousarray(others * scale)
-        found = _core.neighbours(points, others, frame, self.truth.frame, reach, apart, threads)
-        return found.distance, found.row
+        nearest = _core.neighbours(points, others, frame, self.truth.frame, reach, apart, threads)
+        return nearest.distance, nearest.row
 
     @cached_property
     def to_edge(self) -> FloatArray:
@@ -170,11 +173,11 @@ def sigmas(excess: FloatArray, *units: IntArray) -> float:
     >>> round(sigmas(np.array([1.0, 1.0, 1.0, 1.0]), np.array([0, 0, 1, 1])), 3)
     1.414
     """
-    found = []
+    ratios = []
     for unit in units:
         spread = float(np.sqrt(np.sum(np.bincount(unit, excess) ** 2)))
-        found.append(float(excess.sum()) / spread if spread > 0 else 0.0)
-    return min(found)
+        ratios.append(float(excess.sum()) / spread if spread > 0 else 0.0)
+    return min(ratios)
 
 
 def _squares(table: Localizations, side: float) -> IntArray:

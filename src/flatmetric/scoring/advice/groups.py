@@ -25,8 +25,8 @@ def edge(evidence: Evidence) -> Remedy | None:
     group = _missed_below(evidence, distance, [width for width in ROUND if width <= reach], largest=0.6)
     if group is None:
         return None
-    found = f"{group.share:.0f} % of the {group.count} within {group.limit:g} nm of it are missed"
-    sentence = f"Find molecules near the edge: {found}, {group.others:.0f} % of the others."
+    share = f"{group.share:.0f} % of the {group.count} within {group.limit:g} nm of it are missed"
+    sentence = f"Find molecules near the edge: {share}, {group.others:.0f} % of the others."
     return group.remedy("edge", sentence, "within_nm")
 
 
@@ -35,8 +35,8 @@ def crowded(evidence: Evidence) -> Remedy | None:
     group = _missed_below(evidence, evidence.neighbour, ROUND, largest=0.98)
     if group is None:
         return None
-    found = f"{group.share:.0f} % of the {group.count} with a neighbour closer than {group.limit:g} nm are missed"
-    sentence = f"Tell crowded molecules apart: {found}, {group.others:.0f} % of the others."
+    share = f"{group.share:.0f} % of the {group.count} with a neighbour closer than {group.limit:g} nm are missed"
+    sentence = f"Tell crowded molecules apart: {share}, {group.others:.0f} % of the others."
     return group.remedy("crowded", sentence, "closer_than_nm")
 
 
@@ -50,8 +50,8 @@ def dim(evidence: Evidence) -> Remedy | None:
     group = _missed_below(evidence, photons, rounded, largest=0.6)
     if group is None:
         return None
-    found = f"{group.share:.0f} % of the {group.count} below {group.limit:g} photons are missed"
-    sentence = f"Find dim molecules: {found}, {group.others:.0f} % of the brighter ones."
+    share = f"{group.share:.0f} % of the {group.count} below {group.limit:g} photons are missed"
+    sentence = f"Find dim molecules: {share}, {group.others:.0f} % of the brighter ones."
     return group.remedy("dim", sentence, "below_photons")
 
 

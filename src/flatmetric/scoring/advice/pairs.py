@@ -41,8 +41,8 @@ def merged(evidence: Evidence) -> Remedy | None:
     both = np.zeros(len(evidence.truth), dtype=bool)
     both[rows[between]] = both[other[between]] = True
     costs = evidence.costs
-    found = evidence.truth_open & ~both & ~evidence.missed
-    usual = costs.displaced[found].sum() / max(costs.truth_mass[found].sum(), np.finfo(float).tiny)
+    matched = evidence.truth_open & ~both & ~evidence.missed
+    usual = costs.displaced[matched].sum() / max(costs.truth_mass[matched].sum(), np.finfo(float).tiny)
     lost = (costs.missed + costs.displaced)[both].sum() - usual * costs.truth_mass[both].sum()
     low, high = (float(end) for end in np.quantile(length[between], [0.05, 0.95]))
     words = f"{near} detections lie between two molecules that are {low:.0f} to {high:.0f} nm apart"

@@ -23,15 +23,15 @@ def without_bias(evidence: Evidence) -> tuple[Remedy, Evidence] | None:
     units = [unit[matched.counted_in_kept] for unit in (evidence.molecule, evidence.tile)]
     mean = errors.mean(axis=0)
     for axis in range(score.dim):
-        sure = sigmas(np.sign(mean[axis]) * errors[:, axis], *units) >= SIGMAS
-        mean[axis] = mean[axis] if sure else 0.0
+        significant = sigmas(np.sign(mean[axis]) * errors[:, axis], *units) >= SIGMAS
+        mean[axis] = mean[axis] if significant else 0.0
     if not mean.any():
         return None
     threads = matched.threads
-    true, found = evidence.truth.points(score.dim, threads), evidence.pred.points(score.dim, threads)
+    true, pred = evidence.truth.points(score.dim, threads), evidence.pred.points(score.dim, threads)
     again = flat_metric(
         true,
-        found - mean,
+        pred - mean,
         lam=score.lam,
         truth_frames=evidence.truth.frame,
         pred_frames=evidence.pred.frame,

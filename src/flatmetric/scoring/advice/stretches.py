@@ -76,16 +76,16 @@ def frames(evidence: Evidence) -> Remedy | None:
     if sigmas(excess, units, moments) < SIGMAS:
         return None
     first, last = int(starts[stretch.first]), int(starts[stretch.last] - 1)
-    said = []
+    reasons = []
     there, elsewhere = own.means(stretch)
     if there > elsewhere:
-        said.append(f"a molecule costs {there:.0f} nm there, {elsewhere:.0f} nm elsewhere")
+        reasons.append(f"a molecule costs {there:.0f} nm there, {elsewhere:.0f} nm elsewhere")
     there, elsewhere = (false.in_a_frame(bins, evidence) for bins in (stretch.inside, ~stretch.inside))
     if there > elsewhere:
-        said.append(f"{there:.2g} false detections in a frame, {elsewhere:.2g} elsewhere")
+        reasons.append(f"{there:.2g} false detections in a frame, {elsewhere:.2g} elsewhere")
     return Remedy(
         "frames",
-        f"Look at frames {first} to {last}: {'; '.join(said)}.",
+        f"Look at frames {first} to {last}: {'; '.join(reasons)}.",
         stretch.gain,
         {"first_frame": first, "last_frame": last},
         truth=stretch.inside[own.at] & evidence.truth_open,
