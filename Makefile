@@ -38,7 +38,7 @@ prove: .venv/installed-dev
 	$(if $(SHORT),,$(ONE_THREAD) $(BIN)/python -m proofs.detection)
 	$(if $(SHORT),,$(ONE_THREAD) $(BIN)/python -m proofs.localizer)
 	$(BIN)/python -m proofs.tiny
-	$(if $(SHORT),,$(ONE_THREAD) $(BIN)/python -m proofs.withstands)
+	$(if $(SHORT),,$(ONE_THREAD) $(BIN)/python -m proofs.robustness)
 
 # The pages are tested in a real browser; where it is missing and can be installed, it is.
 browser:

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.tables import PROVE, between
 from flatmetric.quality.checking import check_tables, check_window
-from proofs import detection, movies, withstands
+from proofs import detection, movies, robustness
 from proofs.__main__ import PAGE, RESULTS, Row, tables
 from proofs.faults import DEEP, FAULTS
 from tests.faults.harness import COMMANDS
@@ -63,8 +63,8 @@ def test_intervals_of_a_few_movies_cover(name: str) -> None:
 
 
 def test_the_page_shows_what_was_withstood() -> None:
-    results = json.loads(withstands.RESULTS.read_text(encoding="utf-8"))
-    assert between(withstands.PAGE, PROVE) == withstands.tables(results)
+    results = json.loads(robustness.RESULTS.read_text(encoding="utf-8"))
+    assert between(robustness.PAGE, PROVE) == robustness.tables(results)
     assert all(results[command] >= 300 for command in COMMANDS)
     assert results["files"]["tables"] + results["files"]["sentences"] >= 200_000
     assert results["files"]["tracebacks"] == results["files"]["crashes"] == 0

@@ -138,14 +138,14 @@ def test_a_training_set_is_like_the_ranked_one_and_another() -> None:
 def test_tuning_never_opens_what_is_scored(tmp_path: Path) -> None:
     """The ranked data set is there, with a truth that would reward the strictest settings; nothing of it is read."""
     dataset = named("MT0.N1.HD").with_frames(4)
-    trained, failed = train(tmp_path / "clean", [dataset], ["dog"], 5, lam=125.0)
+    trained, failed = train(tmp_path / "clean", [dataset], ["dog"], 5, lam=125.0, time_limit=600)
     tempting = tmp_path / "tempted" / dataset.name
     made = fm.simulate(dataset="MT0.N1.HD", out=tempting, frames=4)
     rows = made.truth.read_text(encoding="utf-8").splitlines()
     made.truth.write_text("\n".join(rows[:2]) + "\n", encoding="utf-8")
     opened: list[str] = []
     sys.addaudithook(lambda event, given: opened.append(str(given[0])) if event == "open" else None)
-    again, _ = train(tmp_path / "tempted", [dataset], ["dog"], 5, lam=125.0)
+    again, _ = train(tmp_path / "tempted", [dataset], ["dog"], 5, lam=125.0, time_limit=600)
     assert not failed and again == trained
     course = tmp_path / "tempted" / TRAINING / dataset.name
     tune_folder(course, "dog", budget=5, lam=125.0, camera=camera_of(open_stack(course / "stack.ome.tif")))

@@ -41,4 +41,4 @@ def test_no_command_shows_the_help() -> None:
 
 def test_the_budget_of_a_perfect_result() -> None:
     text = budget_text(0.0, 0.0, 0.0, 0.0)
-    assert text.endswith("Every molecule was found where it is.")
+    assert text.endswith("Every molecule was detected exactly where it is.")

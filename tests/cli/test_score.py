@@ -138,7 +138,7 @@ def test_reading_options_for_both_sides(tmp_path: Path) -> None:
         (("truth.csv", "result.csv", "--csv", "truth.csv"), "truth.csv: is an input"),
         (("truth.csv", "result.csv", "--per-frame", "a.csv", "--per-molecule", "a.csv"), "named for two outputs"),
         (("truth.csv", "result.csv", "--json", "-", "--csv", "-"), "can't both go to standard output"),
-        (("truth.csv", "result.csv", "--threads", "0"), "threads is 0; give at least 1"),
+        (("truth.csv", "result.csv", "--threads", "0"), "threads is 0; give a whole number from 1"),
         (("truth.csv",), "Missing argument 'RESULT'"),
     ],
 )

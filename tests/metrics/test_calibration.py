@@ -64,7 +64,7 @@ def test_every_output_has_it(tmp_path: Path) -> None:
         pd.DataFrame(columns).to_csv(path, index=False)
     score = fm.score(truth, pred)
     shown = f"{score.calibration.xy:.3f}"
-    assert f"error / claimed uncertainty {shown} (1 is honest" in run("score", *files).stdout
+    assert f"error / claimed uncertainty {shown} (1 is well calibrated" in run("score", *files).stdout
     values = json.loads(run("score", *files, "--json", "-").stdout)["calibration"]
     assert values["xy"] == pytest.approx(score.calibration.xy) and values["claims"] == 50
     assert "calibration.xy" in run("score", *files, "--csv", "-").stdout

@@ -162,7 +162,7 @@ def test_a_planted_fault_is_told_and_no_other(kind: str, seed: int) -> None:
     (advice,) = score.advice
     assert isinstance(score.flat_metric.value, float)
     assert 0.01 * score.flat_metric.value <= advice.gain < score.flat_metric.value
-    assert str(advice).endswith(f"This would gain {advice.gain:.1f} nm.")
+    assert str(advice).endswith(f"Fixing this would lower the Flat Metric by {advice.gain:.1f} nm.")
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -350,6 +350,6 @@ def test_the_schema_has_the_metrics_of_the_table() -> None:
     more = {"challenge": {"photon_threshold", "alpha_xy", "alpha_z"}}  # settings that stand beside the metrics
     for part, family in FAMILIES.items():
         described = SCHEMA["properties"][part]
-        names = {field.name for field in dataclasses.fields(family)} | more.get(part, set())
+        names = {field.name for field in dataclasses.fields(family.result)} | more.get(part, set())
         assert set(described["properties"]) == set(described["required"]) == names, part
     assert all(metric.title and metric.key in METRICS for metric in METRICS.values())

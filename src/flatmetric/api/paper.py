@@ -62,7 +62,7 @@ def paper_figures(*, progress: Progress | None = None, options: PaperOptions) ->
     wanted, out = tuple(options.figures) or tuple(FILES), path_of(options.out, "out")
     for name in wanted:
         if name not in FILES:
-            raise InputError(f"figures has {name!r}; give one of {', '.join(FILES)}")
+            raise InputError(f"figures is {name!r}; give one of {', '.join(FILES)}")
     make_folder(out)
     check_files(out, wanted)
     panels = [name for name in wanted if name.startswith("1")]

@@ -172,8 +172,8 @@ def run_programs(
     programs: Sequence[Program],
     *,
     of_dataset: Mapping[str, Sequence[Program]] | None = None,
+    time_limit: float,
     seed: int = 0,
-    time_limit: float = 3600.0,
     workers: Workers | None = None,
     progress: Progress | None = None,
 ) -> list[Run]:

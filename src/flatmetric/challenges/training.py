@@ -63,8 +63,8 @@ def train(
     budget: int,
     *,
     lam: float,
+    time_limit: float,
     seed: int = 0,
-    time_limit: float = 3600.0,
     workers: Workers | None = None,
     progress: Progress | None = None,
 ) -> tuple[list[Trained], list[Run]]:

@@ -30,7 +30,9 @@ def paper(keywords: Keywords) -> None:
         )
     if made.figure_3 is not None:
         toy, result = made.figure_3, made.figure_3.result
-        print(f"Figure 3   toy example, seed {keywords['seed']}: Flat Metric {result.value:.6f} (the paper's: 0.125)")
+        print(
+            f"Figure 3   toy example, seed {keywords['seed']}: Flat Metric {result.value:.6f} (the paper's own draw: 0.125)"
+        )
         print(f"           transported {result.displaced:.6f}, {toy.transported} points")
         print(f"           destroyed   {result.false:.6f}, {toy.destroyed} points")
         print(f"           created     {result.missed:.6f}, {toy.created} points")

@@ -52,7 +52,7 @@ class Calibration:
         _FEW,
         meaning=_WORDS.format(""),
         equation="standard deviation of (d / claimed), both axes pooled",
-        label="error / claimed uncertainty {} (1 is right)",
+        label="error / claimed uncertainty {} (1 is well calibrated)",
     )
     claims: int = count(
         "detections with a claimed uncertainty",

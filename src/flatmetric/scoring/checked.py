@@ -17,7 +17,7 @@ def score_and_check(truth: Localizations, pred: Localizations, options: ScoreOpt
     Examples
     --------
     >>> t = Localizations(frame=[1, 1], x=[0.0, 900.0], y=[0.0, 0.0])
-    >>> score_and_check(t, t.select([]), ScoreOptions()).findings[0].what()
+    >>> score_and_check(t, t.select([False, False]), ScoreOptions()).findings[0].what()
     'there is no detection at all'
     """
     rules, of_field = with_field(options.rules, truth, pred)

@@ -146,7 +146,7 @@ class Score(BaseScore):
         >>> t = Localizations(frame=frames, x=[0.0] * 40, y=[float(k) for k in frames])
         >>> p = Localizations(frame=frames, x=[30.0] * 40, y=[float(k) for k in frames])
         >>> print(score_tables(t, p).advice[0])
-        Subtract the bias of x +30.0 nm. This would gain 30.0 nm.
+        Subtract the bias of x +30.0 nm. Fixing this would lower the Flat Metric by 30.0 nm.
         """
         from flatmetric.scoring.advice import advice_for
 

@@ -31,7 +31,7 @@ class Advice:
     Examples
     --------
     >>> print(Advice("bias", "Subtract the bias of x +12.0 nm.", 3.2, {"x": 12.0}))
-    Subtract the bias of x +12.0 nm. This would gain 3.2 nm.
+    Subtract the bias of x +12.0 nm. Fixing this would lower the Flat Metric by 3.2 nm.
     """
 
     kind: str
@@ -40,7 +40,7 @@ class Advice:
     numbers: dict[str, float]
 
     def __str__(self) -> str:
-        return f"{self.sentence} This would gain {self.gain:.{0 if self.gain >= 99.95 else 1}f} nm."
+        return f"{self.sentence} Fixing this would lower the Flat Metric by {self.gain:.{0 if self.gain >= 99.95 else 1}f} nm."
 
     def to_dict(self) -> dict[str, Any]:
         """The advice as plain values, for JSON; the gain in nm."""
@@ -63,8 +63,8 @@ def advice_for(score: Score) -> tuple[Advice, ...]:
     >>> import flatmetric as fm
     >>> truth = {"frame": list(range(1, 41)), "x": [500.0] * 40, "y": [40.0 * k for k in range(40)]}
     >>> shifted = dict(truth, x=[530.0] * 40)
-    >>> [str(one) for one in advice_for(fm.score(truth, shifted))]
-    ['Subtract the bias of x +30.0 nm. This would gain 30.0 nm.']
+    >>> [str(one) for one in advice_for(fm.score(truth, shifted, check=False))]
+    ['Subtract the bias of x +30.0 nm. Fixing this would lower the Flat Metric by 30.0 nm.']
     """
     value = score.flat_metric.value
     if not value or score.flat_result is None or is_spoiled(score):

@@ -1,6 +1,6 @@
-"""What it withstands: damaged files and faults at any moment, counted, for docs/understand/withstands.md.
+"""Robustness: damaged files and faults at any moment, counted, for docs/understand/robustness.md.
 
-Run from the repository: python -m proofs.withstands [--mutations N] [--faults N] [--only NAME]; by default 200 000
+Run from the repository: python -m proofs.robustness [--mutations N] [--faults N] [--only NAME]; by default 200 000
 damaged files, and 300 faults for each command, which take about an hour on two cores.
 """
 
@@ -29,8 +29,8 @@ from tests.faults.harness import COMMANDS, build_shim, disturb
 from tests.formats.samples import SAMPLES
 from tests.formats.test_fuzz import mutated
 
-RESULTS = Path(__file__).with_name("withstands.json")
-PAGE = "docs/understand/withstands.md"
+RESULTS = Path(__file__).with_name("robustness.json")
+PAGE = "docs/understand/robustness.md"
 _AT_ONCE = 500  # mutations that one process reads
 _SLOW_S, _LARGE_MB = 5.0, 1024
 _FILES = "files"
@@ -69,7 +69,7 @@ def damage(number: int, seed: int, count: int) -> dict[str, float]:
 
 def damaged(task: tuple[int, int]) -> dict[str, float]:
     """The same in a process of its own, whose crash is counted."""
-    line = [sys.executable, "-m", "proofs.withstands", "--one", *map(str, task)]
+    line = [sys.executable, "-m", "proofs.robustness", "--one", *map(str, task)]
     out = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
     if out.returncode != 0:
         print(f"{SAMPLES[task[0]].file}, seed {task[1]}: ended with {out.returncode}\n{out.stderr}", file=sys.stderr)
@@ -121,7 +121,7 @@ def tables(results: dict[str, Any]) -> str:
 
 def main() -> None:
     """Try it, keep what happened, and write it into the page."""
-    parser = argparse.ArgumentParser(prog="python -m proofs.withstands", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m proofs.robustness", description=__doc__)
     parser.add_argument("--mutations", type=int, default=200_000)
     parser.add_argument("--faults", type=int, default=300)
     parser.add_argument("--only", choices=[_FILES, *COMMANDS], action="append", help="damaged files, or one command")
