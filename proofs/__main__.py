@@ -90,7 +90,14 @@ def _proofs(each: Callable[[Any, Any], list[Any]], *, short: bool) -> Iterable[R
         yield Row("New structures", f"{replicates} replicates", _DRAWS, shares, 0.92, 1.0, note)
     for what, work in worlds.FAMILIES.items():
         wrong = each(worlds.any_equal_told, [(what, seed) for seed in range(min(work.trials, count))])
-        yield Row("Equal programs told apart", what, len(wrong), {"error": float(np.mean(wrong))}, 0.0, 0.05)
+        yield Row(
+            "Significant differences between equal programs",
+            what,
+            len(wrong),
+            {"error": float(np.mean(wrong))},
+            0.0,
+            0.05,
+        )
     held = each(worlds.ranks_hold, range(count if short else 400))
     shares = {"all true ranks in their sets": float(np.mean(held))}
     yield Row("Ranks", "10 programs, neighbours one standard error apart", len(held), shares, 0.94, 1.0)
@@ -127,7 +134,7 @@ def tables(rows: Sequence[Row]) -> str:
             lines += [
                 "### Power",
                 "",
-                "| two programs, blinking molecules | told apart in half of the cases |",
+                "| two programs, blinking molecules | significant in half of the cases |",
                 "|---|---|",
             ]
             lines += [f"| {row.what} | {row.shares['nm']:.1f} nm |" for row in here]

@@ -112,10 +112,10 @@ def told_apart(work: tuple[int, int, int]) -> tuple[float, bool]:
 
 
 def half_told(frames: int, told: list[tuple[float, bool]]) -> float:
-    """The smallest difference, nm, that is told apart in half of the cases, between the steps that were tried."""
+    """The smallest difference, nm, that is significant in half of the cases, between the steps that were tried."""
     each = len(told) // STEPS
     sizes = [-float(np.mean([d for d, _ in told[k * each : (k + 1) * each]])) for k in range(STEPS)]
     shares = np.maximum.accumulate([np.mean([t for _, t in told[k * each : (k + 1) * each]]) for k in range(STEPS)])
     if shares[-1] < 0.5:
-        raise ValueError(f"no difference that was tried is told apart in half of the cases of {frames} frames")
+        raise ValueError(f"no difference that was tried is significant in half of the cases of {frames} frames")
     return float(np.interp(0.5, [0.0, *shares], [0.0, *sizes]))

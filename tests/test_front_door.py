@@ -177,7 +177,7 @@ def test_only_public_names_are_listed() -> None:
 POINT: dict[str, Any] = {"frame": [1], "x": [1.0], "y": [1.0]}
 WRONG: dict[str, tuple[Any, str]] = {
     "no file": (lambda: fm.score("none.csv", DOG), "none.csv: there is no such file"),
-    "a number": (lambda: fm.score(TRUTH, 3), "pred: a int is no table; give a file"),
+    "a number": (lambda: fm.score(TRUTH, 3), "pred: a int is not a table; give a file"),
     "no column": (lambda: fm.check(TRUTH, {"x": [1.0]}), "pred: the table has no column 'frame'"),
     "no rows": (lambda: fm.check({"frame": [], "x": [], "y": []}, DOG), "the truth has no row"),
     "one result": (lambda: fm.compare(TRUTH, {"a": DOG}), "one result can't be compared"),
@@ -200,7 +200,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "no score": (lambda: fm.confidence(3), "score is a int"),  # type: ignore[arg-type]
     "no result": (lambda: fm.report(3, "x.html"), "result is a int"),  # type: ignore[arg-type]
     "nothing to validate": (lambda: fm.validate([]), "files is empty"),
-    "nothing to hold it against": (lambda: fm.validate(DOG, against=DOG), "is no simulation.json or protocol.toml"),
+    "nothing to hold it against": (lambda: fm.validate(DOG, against=DOG), "not a simulation.json or protocol.toml"),
     "no suffix": (lambda: fm.convert(DOG, "out.xyz"), "its suffix does not say which format to write"),
     "no target": (lambda: fm.convert(DOG, 3), "target is 3; give a path"),  # type: ignore[arg-type]
     "a level in words": (lambda: fm.score(TRUTH, DOG, ci="95"), "ci is '95'; give a number"),  # type: ignore[arg-type]

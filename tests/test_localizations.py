@@ -70,7 +70,7 @@ def test_bad_columns(change: dict[str, Any], sentence: str) -> None:
 def test_bad_tables() -> None:
     with pytest.raises(fm.InputError, match="no column 'x', only frame, y"):
         fm.Localizations.from_table({"frame": [1], "y": [2.0]})
-    with pytest.raises(fm.InputError, match="is no table"):
+    with pytest.raises(fm.InputError, match="is not a table"):
         fm.Localizations.from_table(5)
     with pytest.raises(fm.InputError, match="no column 'nothing' for z"):
         fm.Localizations.from_table(COLUMNS, columns={"z": "nothing"})

@@ -1,7 +1,7 @@
 """Results that show themselves: as a figure, as a page, as HTML in a notebook.
 
-How each kind of result looks is written in `flatmetric.reports`, far above. The package's front, which stands above
-everything, tells this module where to find it (`set_finder`), so that no lower room imports a higher one.
+How each kind of result looks is defined in `flatmetric.reports`, a higher layer. The package's `__init__` registers it
+here (`set_finder`), so that no lower layer imports a higher one.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def view_of(result: Displayed) -> Any:
 
 
 class Wording(NamedTuple):
-    """How pages address whoever asked for them: `say` puts sentences that name arguments into their words, which are
+    """How pages name arguments: `say` rewrites sentences that name arguments, which are
     flags on the command line, and `command` is what makes the page again.
     """
 

@@ -21,7 +21,7 @@ from flatmetric.errors import InputError
 # Limits on unpacked size. Tables of numbers compress to a third, constant columns to a twentieth.
 _ALWAYS_ALLOWED = 16 << 20
 LARGEST_RATIO = 100
-MOST_MEMBERS = 10_000  # of an archive, unless said otherwise
+MOST_MEMBERS = 10_000  # of an archive, by default
 _LARGEST_TOML = 1 << 20
 _HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 """Tells the machines apart that write into one folder."""
@@ -180,7 +180,7 @@ def _remove_leftovers(path: Path) -> None:
 
 def _is_alive(process: int) -> bool:
     if os.name != "posix":
-        return True  # elsewhere a signal of 0 is no question
+        return True  # elsewhere a signal of 0 would end the process
     try:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):

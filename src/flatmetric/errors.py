@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 _LONGEST = 400  # characters of a sentence
-_LAST = 120  # of them at its end, where it says what to do
+_LAST = 120  # of them at its end, where the remedy is
 
 
 def printable(text: str) -> str:

@@ -54,9 +54,9 @@ class Provenance:
     warnings: tuple[str, ...] = ()
 
     def assumed(self, prefix: str = "") -> list[str]:
-        """What the file did not say, as one sentence with the file's name; empty if it said all.
+        """What had to be assumed, as one sentence with the file's name; empty if nothing was.
 
-        `prefix` stands before the arguments that would say it: ``"truth_"`` for the truth of `score`.
+        `prefix` comes before the names of the arguments to give: ``"truth_"`` for the truth of `score`.
         """
         assumptions = "; ".join(self.assumptions)
         for name in ("unit", "origin", "frame_base", "columns"):
@@ -205,7 +205,7 @@ class Localizations(Displayed):
         return {name: (float(axis.min()), float(axis.max())) for name, axis in axes.items() if len(axis)}
 
     def check_has_rows(self) -> None:
-        """Raise where a truth has no row: nothing can be said about a result then.
+        """Raise if a truth has no row: a result can't be scored then.
 
         Examples
         --------
@@ -270,7 +270,7 @@ def _column_names(table: Any) -> list[str]:
     if isinstance(table, Mapping):
         return list(table)
     raise InputError(
-        f"a {type(table).__name__} is no table; give a file, a pandas, polars or Arrow table, or a dict of arrays"
+        f"a {type(table).__name__} is not a table; give a file, a pandas, polars or Arrow table, or a dict of arrays"
     )
 
 

@@ -113,7 +113,7 @@ def _disagreement(name: str, titles: list[str], named: list[tuple[str, Score]]) 
 
 
 def pair_sentence(pair: Pair) -> str:
-    """Which of two is better, in plain words.
+    """Which of two is better, as a sentence.
 
     Examples
     --------

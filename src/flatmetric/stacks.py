@@ -27,7 +27,7 @@ _PER_UNIT_NM = {"nm": 1.0, "um": 1e3, "\N{MICRO SIGN}m": 1e3, "\N{GREEK SMALL LE
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """A stack on disk: frames, height and width in pixels, and the pixel size in nm if the file says it."""
+    """A stack on disk: frames, height and width in pixels, and the pixel size in nm if the file states it."""
 
     path: Path
     frames: int
@@ -160,7 +160,7 @@ def _image(page: Any, stack: Stack) -> Image:
 
 
 def _pixel_size(file: Any) -> float | None:
-    """The pixel size from the OME or ImageJ metadata, nm; None where it is not said, or differs along x and y."""
+    """The pixel size from the OME or ImageJ metadata, nm; None where it is not stated, or differs along x and y."""
     import xml.etree.ElementTree as ElementTree
 
     if file.is_imagej and not file.is_ome:

@@ -54,16 +54,16 @@ def test_the_lead_tells_the_two_cases_apart() -> None:
     [
         (
             [Advantage("a", 0.4, (0.1, 0.7))],
-            "in 1 of 1 data sets, RMSMD in 0, and in 0 it can't be told (95 %): the claim",
+            "in 1 of 1 data sets, RMSMD in 0, and in 0 neither leads significantly (95 %): the claim",
         ),
         (
             [Advantage("a", 0.4, (0.1, 0.7)), Advantage("b", 0.1, (-0.2, 0.3))],
-            "it can't be told (95 %): the claim holds in part.",
+            "neither leads significantly (95 %): the claim holds in part.",
         ),
-        ([Advantage("a", 0.4, (-0.1, 0.7))], "in 1 it can't be told (95 %): the claim is not confirmed."),
+        ([Advantage("a", 0.4, (-0.1, 0.7))], "in 1 neither leads significantly (95 %): the claim is not confirmed."),
         (
             [Advantage("a", -0.4, (-0.6, -0.1))],
-            "RMSMD in 1, and in 0 it can't be told (95 %): the claim is not confirmed.",
+            "RMSMD in 1, and in 0 neither leads significantly (95 %): the claim is not confirmed.",
         ),
         ([Advantage("a", None, None)], "Too few methods"),
         ([Advantage("all", 0.5, (0.2, 0.7))], "follows efficiency more closely than RMSMD (95 %): the claim holds."),

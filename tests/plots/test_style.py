@@ -33,7 +33,7 @@ def test_settings_are_put_back() -> None:
 def test_a_figure_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not exist"):
         save(new_figure(1, 1), tmp_path / "none" / "a.png")
-    with pytest.raises(InputError, match="is no kind of figure"):
+    with pytest.raises(InputError, match="unsupported figure format"):
         save(new_figure(1, 1), tmp_path / "a.docx")
 
 

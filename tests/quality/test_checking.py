@@ -286,7 +286,7 @@ def test_findings_apply_to_any_table() -> None:
     wrong = dataclasses.replace(pred, x=pred.x + 80)
     findings = fm.check(truth, wrong)
     assert np.array_equal(findings.apply(wrong.to_pandas()).x, findings.apply().x)
-    with pytest.raises(fm.InputError, match="is no table"):
+    with pytest.raises(fm.InputError, match="is not a table"):
         findings.apply(3)
 
 

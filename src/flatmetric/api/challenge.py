@@ -86,8 +86,8 @@ class ChallengeOptions(RankOptions):
 @dataclass(frozen=True, slots=True, eq=False)
 class Challenge:
     """What a challenge came to: the leaderboard, every run, the settings that tuning chose, and how metrics correlate
-    with efficiency. `verdict` says whether the paper's claim holds; `not_installed` are packages of localizers that did
-    not take part; `files` are what was written.
+    with efficiency. `verdict` states whether the paper's claim holds; `not_installed` are packages of localizers that
+    did not take part; `files` are what was written.
     """
 
     leaderboard: Leaderboard

@@ -98,7 +98,7 @@ def both_tables(
 
 
 def warn(findings: Findings | tuple[Finding, ...], whose: str, stacklevel: int = 4) -> None:
-    """One warning for everything that looks wrong; limits of a program are no error of the file."""
+    """One warning for everything that looks wrong; limits of a program are not an error of the file."""
     faults = [finding for finding in findings if not finding.is_limit]
     if faults:
         warnings.warn(f"{whose}: {'; '.join(map(str, faults))}", FindingWarning, stacklevel=stacklevel)

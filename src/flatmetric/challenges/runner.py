@@ -361,7 +361,7 @@ def _stopped(process: subprocess.Popen[bytes], time_limit: float, lease: _Lease)
             if time.monotonic() >= end:
                 return f"stopped after {time_limit:g} s"
             if not lease.holds():
-                return "stopped, since nobody waits for it any more"
+                return "cancelled: the parent command ended"
 
 
 def _limit_memory(process: int) -> None:

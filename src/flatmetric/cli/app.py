@@ -21,9 +21,9 @@ from flatmetric.errors import FindingWarning, InputError, printable
 from flatmetric.version import __version__
 
 GROUPS = {
-    "How good is a result": ("score", "compare", "leaderboard"),
-    "Is a file right": ("check", "validate", "inspect", "convert"),
-    "A challenge of your own": ("simulate", "localize", "tune", "challenge"),
+    "Scoring": ("score", "compare", "leaderboard"),
+    "Files": ("check", "validate", "inspect", "convert"),
+    "Simulation and challenges": ("simulate", "localize", "tune", "challenge"),
     "More": ("demo", "paper", "completion"),
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)

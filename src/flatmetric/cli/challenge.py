@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 challenge = click.Group(
     "challenge",
-    help="A challenge in a box: simulate, localize, rank. See flatmetric challenge run -h.",
+    help="Hold a simulated challenge: simulate, localize, rank. See flatmetric challenge run -h.",
     no_args_is_help=True,
 )
 
@@ -34,7 +34,7 @@ class ChallengeFlags(Cluster):
 
 @command(run_challenge)
 def run(keywords: Keywords, flags: ChallengeFlags) -> None:
-    """A challenge in a box: which program is best on data sets like those of 2016, and how the metrics agree.
+    """Find which program is best on data sets like those of 2016, and how the metrics agree.
 
     flatmetric challenge run --dataset MT4.N2.HD --frames 10 --participant dog --tune 3 --out mine
     flatmetric challenge run --dataset MT4.N2.HD --modality AS --frames 10 --participant baseline --tune 0 --out mine3d

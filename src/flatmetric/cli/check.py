@@ -29,7 +29,7 @@ class CheckFlags(Report, Json):
 
 @command(check_files)
 def check(truth: Truth, result: Result, keywords: Keywords, flags: CheckFlags) -> None:
-    """Finds mistakes in RESULT: frames, axes, unit, scale, rotation, drift, shift, sign of z, rows, border.
+    """Find mistakes in RESULT: frames, axes, unit, scale, rotation, drift, shift, sign of z, rows, border.
 
     flatmetric check truth.csv mine.csv
     flatmetric check truth.csv mine.csv --apply fixed.csv

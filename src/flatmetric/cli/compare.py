@@ -37,7 +37,7 @@ def compare(
     keywords: Keywords,
     flags: CompareFlags,
 ) -> None:
-    """Which of two or more RESULTs is better on one TRUTH, by how much, and how sure that is.
+    """Test which of two or more RESULTs is better on one TRUTH, and by how much.
 
     flatmetric compare truth.csv mine.csv other.csv
     flatmetric compare truth.csv mine.csv other.csv --curve --report page.html

@@ -25,7 +25,7 @@ class CompletionFlags:
 
 @command()
 def completion(flags: CompletionFlags) -> None:
-    """The script that completes commands and options in a shell; evaluate it where your shell starts.
+    """Print the script that completes commands and options; evaluate it where your shell starts.
 
     flatmetric completion --shell bash
     """

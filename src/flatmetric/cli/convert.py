@@ -25,7 +25,7 @@ def convert(
     keywords: Keywords,
     flags: ConvertFlags,
 ) -> None:
-    """The same table in another format: ThunderSTORM (.csv), the challenge's (.txt), Picasso (.hdf5) or Parquet.
+    """Write a table in another format: ThunderSTORM (.csv), the challenge's (.txt), Picasso (.hdf5) or Parquet.
 
     flatmetric convert mine.csv mine.txt
     flatmetric convert mine.csv mine.hdf5 --pixel-size 100

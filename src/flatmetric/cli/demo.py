@@ -9,7 +9,7 @@ from flatmetric.cli.options import Keywords, command
 
 @command(run_demo)
 def demo(keywords: Keywords) -> None:
-    """Two programs on a bundled simulated data set, scored and compared, and a page that explains the result.
+    """Score and compare two programs on a bundled simulated data set, and write a page about them.
 
     flatmetric demo
     flatmetric demo --out page.html --data example

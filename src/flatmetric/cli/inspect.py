@@ -23,7 +23,7 @@ class InspectFlags(Json):
 def inspect(
     file: Annotated[Path, Argument("FILE", "A localization file.")], keywords: Keywords, flags: InspectFlags
 ) -> None:
-    """What is FILE, how is it understood, and what looks wrong in it? No truth is needed.
+    """Show what FILE contains, how it is read, and what looks wrong; no truth is needed.
 
     flatmetric inspect mine.csv
     flatmetric inspect mine.csv --unit px --pixel-size 100 --fov 6400

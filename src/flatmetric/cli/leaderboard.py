@@ -34,7 +34,7 @@ def leaderboard(
     keywords: Keywords,
     flags: BoardFlags,
 ) -> None:
-    """Which program is best over many data sets, and which don't differ significantly.
+    """Rank programs over many data sets, and show which don't differ significantly.
 
     flatmetric leaderboard challenge
     flatmetric leaderboard challenge --protocol challenge2016 --report page.html --latex ranks.tex

@@ -13,7 +13,7 @@ from flatmetric.cli.progress import progress_bar
 
 @command(localize_stack)
 def localize(stack: Annotated[Path, Argument("STACK", "A 16-bit TIFF stack.")], keywords: Keywords) -> None:
-    """Where are the molecules in STACK? By the built-in baseline, or by an installed program.
+    """Find the molecules in STACK with the built-in baseline or an installed program.
 
     flatmetric localize stack.ome.tif --out mine.csv
     flatmetric localize stack.ome.tif --method baseline --set threshold=6 --out mine.csv

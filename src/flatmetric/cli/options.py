@@ -66,8 +66,8 @@ class NoFlags:
 
 
 FLAGS: dict[str, str] = {}
-"""The flags of the commands in use, by the keywords of the library that they stand for."""
-_SECTIONS = ("Options", "Metrics", "Rules", "Certainty", "Check", "Output")  # others follow
+"""The flags of the commands in use, by the keywords of the library."""
+_SECTIONS = ("Options", "Metrics", "Rules", "Confidence", "Check", "Output")  # others follow
 
 
 class Command(click.Command):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @command(paper_figures)
 def paper(keywords: Keywords) -> None:
-    """The figures of Denoyelle et al. (ISBI 2021) as PDF and PNG, with their numbers as CSV.
+    """Make the figures of Denoyelle et al. (ISBI 2021) as PDF and PNG, with their numbers as CSV.
 
     flatmetric paper --figure 2 --out paper
     flatmetric paper --figure 1a --points 20 --steps 5 --trials 2 --out paper
@@ -29,10 +29,8 @@ def paper(keywords: Keywords) -> None:
             f"largest difference from the closed form {made.figure_2.largest_difference:.1e}"
         )
     if made.figure_3 is not None:
-        toy, result = made.figure_3, made.figure_3.result
-        print(
-            f"Figure 3   toy example, seed {keywords['seed']}: Flat Metric {result.value:.6f} (the paper's own draw: 0.125)"
-        )
+        toy, result, seed = made.figure_3, made.figure_3.result, keywords["seed"]
+        print(f"Figure 3   toy example, seed {seed}: Flat Metric {result.value:.6f} (the paper's own draw: 0.125)")
         print(f"           transported {result.displaced:.6f}, {toy.transported} points")
         print(f"           destroyed   {result.false:.6f}, {toy.destroyed} points")
         print(f"           created     {result.missed:.6f}, {toy.created} points")

@@ -48,7 +48,7 @@ class ScoreFlags(ReportOnImages, Json, Cluster):
 
 @command(score_files, score_in_ranges)
 def score(truth: Truth, result: Result, keywords: Keywords, flags: ScoreFlags) -> None:
-    """How far is RESULT from TRUTH? One number in nm, where it comes from, and every customary metric.
+    """Score RESULT against TRUTH: one number in nm, where it comes from, and every usual metric.
 
     flatmetric score truth.csv mine.csv
     flatmetric score truth.csv mine.csv --protocol challenge2016 --ci 95

@@ -30,7 +30,7 @@ class SimulateFlags:
 
 @command(simulate_dataset, compare_traits)
 def simulate(keywords: Keywords, flags: SimulateFlags) -> None:
-    """A data set of the SMLM 2016 Challenge, or one of your own, with known truth: images, molecules, parameters.
+    """Simulate a data set of the SMLM 2016 Challenge, or one of your own: images, true molecules, parameters.
 
     flatmetric simulate --dataset MT1.N1.LD --frames 10 --out MT1
     flatmetric simulate --dataset ER2.N3.HD --frames 10 --modality AS --seed 3 --out ER2

@@ -35,7 +35,7 @@ _LINES = (
     *("detection", "lateral", "axial", "3D", "overall", "molecules", "RMSMD", "GOSPA", "photons", "claims", "bound"),
     *("linked", "images", "more", "frames"),
 )
-"""The lines of a score's text, in their order; what stands in them is in the table of metrics."""
+"""The lines of a score's text, in their order; their content comes from the table of metrics."""
 _QUIET = {reason.text for metric in METRICS.values() for reason in metric.undefined if reason.quiet}
 _MAIN = ("flat_metric.value", "challenge.jaccard", "challenge.rmse_xy", "challenge.efficiency")
 
@@ -137,7 +137,7 @@ class _Footnotes:
         self.reasons: list[str] = []
 
     def mark(self, reason: str) -> str:
-        """What stands in place of the value."""
+        """The text in place of the value."""
         if reason not in self.reasons:
             self.reasons.append(reason)
         return f"-[{self.reasons.index(reason) + 1}]"

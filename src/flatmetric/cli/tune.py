@@ -16,7 +16,7 @@ def tune(
     folder: Annotated[Path, Argument("FOLDER", "A training set: stack.ome.tif and activations.csv.")],
     keywords: Keywords,
 ) -> None:
-    """Which settings of a program do best? Tried on a training set, by the Flat Metric; score on another one.
+    """Find the settings of a program with the lowest Flat Metric on a training set; score them on another one.
 
     flatmetric tune training --method dog --budget 6
     flatmetric tune training --method baseline --budget 4 --figure tried.png

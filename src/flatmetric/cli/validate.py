@@ -26,12 +26,12 @@ def validate(
     keywords: Keywords,
     flags: ValidateFlags,
 ) -> None:
-    """Is FILE a proper submission: format, unit, frames, field, repeated rows, gaps, size? No truth is needed.
+    """Check a submission without the truth: format, unit, frames, field, repeated rows, gaps, size.
 
     flatmetric validate mine.csv
     flatmetric validate mine.csv other.csv --against simulation.json --json report.json
 
-    Exit code 0 if all files are proper, 1 if one is not. What it prints can be sent to whoever handed the file in.
+    Exit code 0 if all files are valid, 1 if one is not. The output can be sent to the submitter.
     """
     check_outputs([flags.json], list(files))
     with progress_bar() as progress:

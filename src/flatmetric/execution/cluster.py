@@ -86,7 +86,7 @@ def dask_cluster(scheduler: str, places: Sequence[Path]) -> Iterator[DaskExecuto
 
 @contextmanager
 def _without_log() -> Iterator[None]:
-    """What goes wrong is said in one sentence, not in the log of the library."""
+    """Errors are reported by us; distributed's own log is silenced."""
     levels = {handler: handler.level for handler in logging.getLogger("distributed").handlers}
     try:
         for handler in levels:

@@ -1,4 +1,4 @@
-"""One door for work: tasks go to threads or processes of this machine, or to any executor, with the same outcome."""
+"""Run tasks on threads, processes or any executor, with the same outcome."""
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ _NO_LIMITS: dict[str, Any] = dict.fromkeys(LIMITS)
 
 @dataclass(slots=True)
 class Native:
-    """A file's columns in its own units, and what the file or its format says about them. Conversion works in place, on
-    the arrays themselves.
+    """A file's columns in its own units, and what the file or its format states about them. Conversion works in place,
+    on the arrays themselves.
 
     `first_pixel` is where the middle of the first pixel lies, in pixels (0.5: zero is the outer corner). None
     means: neither in the file nor fixed by the format.
@@ -155,7 +155,7 @@ def _scale_to_nm(
     size = pixel or (1.0, 1.0)
     factors = [size[k] if u == "px" else _NM.get(u, 1.0) for k, u in enumerate((unit, y_unit))]
     width = math.sqrt(factors[0] * factors[1])
-    # Depths are in pixels only where the file says so: unit="px" is about x and y.
+    # Depths are in pixels only where the file states it: unit="px" is about x and y.
     z_unit = options.unit if options.unit not in (None, "px") else native.z_unit or "nm"
     if z_unit == "px" and "z" in columns and pixel is None:
         raise InputError(

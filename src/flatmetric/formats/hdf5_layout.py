@@ -2,7 +2,7 @@
 
 No library sees the bytes, so that a damaged or hostile file ends in one sentence at worst. Read are the files that
 h5py, MATLAB 7.3 and their like write by default: groups, tables of numbers and text, compact, contiguous or in chunks,
-packed by deflate. What only `libver="latest"` writes (large groups and growing chunks in new indexes) is refused.
+packed by deflate. What only `libver="latest"` writes (large groups and growing chunks in new indexes) is rejected.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class DamagedError(Exception):
 
 
 class UnsupportedError(Exception):
-    """The file is sound as far as it was read, but what it holds is not read here; the message says what."""
+    """The file is sound as far as it was read, but what it holds is not read here; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -560,7 +560,7 @@ def _array_type(content: bytes, at: int, depth: int, version: int, size: int) ->
 
 
 def _filling(header: Header, kind: Type) -> bytes:
-    """What stands where nothing was written."""
+    """The value where nothing was written."""
     content, size = header.first(_FILL) or b"", kind.dtype.itemsize
     at = 4 if content[:1] in (b"\1", b"\2") and content[3:4] == b"\1" else 0
     if content[:1] == b"\3" and content[1:2] and content[1] & 0x20:

@@ -79,7 +79,7 @@ def unforeseen(error: Exception, chosen: Format, name: str) -> InputError:
 
 
 def read_once(path: Path, options: ReadOptions) -> Localizations:
-    """`read_file` for one of the few files that are used again and again; a file that has changed is read anew."""
+    """`read_file` for one of the few files that are used again and again; a file that has changed is read again."""
     there = path.stat() if path.is_file() else None
     return _read_once(path, pickle.dumps(options), None if there is None else (there.st_size, there.st_mtime_ns))
 

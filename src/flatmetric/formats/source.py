@@ -28,7 +28,7 @@ _EMPTY_ZIP = b"PK\x05\x06"
 
 
 class Source:
-    """One input file, opened anew for each pass over it."""
+    """One input file, opened again for each pass over it."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Source:
     ) -> None:
         """`on_bytes(done, all)` is called as the file is read; up to `threads` threads parse its content, whose columns
         lie in memory, or in files of `folder`. More than `max_bytes` of it, and archives of more than
-        `max_members` files, are refused.
+        `max_members` files, are rejected.
         """
         self._max_bytes, self._max_members = max_bytes, MOST_MEMBERS if max_members is None else max_members
         self.threads, self.on_disk, self.storage = threads, folder is not None, Storage(folder)

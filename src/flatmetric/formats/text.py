@@ -105,7 +105,7 @@ class TextHead:
 
     @cached_property
     def delimiter(self) -> str:
-        """The character between cells; a blank stands for any run of blanks."""
+        """The character between cells; a blank means any run of blanks."""
         lines = [line.text for line in self._body[:_DECIDING_LINES]]
         lines = lines or [line.text.lstrip("# \t") for line in self.comments[-1:]]
 

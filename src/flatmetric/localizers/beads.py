@@ -23,7 +23,7 @@ _PHOTONS, _BACKGROUND = 30_000.0, 10.0
 def bead_images(shape: KnownShape | None, program: str) -> tuple[FloatArray, FloatArray]:
     """Depths in nm, from high to low, and an image in photons of a bead at each: near the middle, `PER_PLANE` a depth.
 
-    `program` is named in the sentence where the widths of spots don't tell their depths.
+    `program` is named in the error if the widths of spots don't determine their depths.
     """
     if shape is None:
         raise InputError(

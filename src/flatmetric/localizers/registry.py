@@ -39,7 +39,7 @@ Columns = tuple[np.ndarray, ...]
 class Method:
     """A localizer: its function, its settings, the package it needs and how to install that.
 
-    Where it has use for the `shape` of spots, it is told how they look, and finds their depths: "known", if that is
+    A method that uses the `shape` of spots gets it, and finds their depths: "known", if that is
     known, or "needed", since depth is all that it is for. Those that need it read depth from astigmatism.
     """
 
@@ -107,7 +107,7 @@ def participant(name: str, changes: Mapping[str, float] | None = None) -> Partic
 class StackCamera:
     """How counts of a stack become photons: pixel size in nm, counts in the dark, photons per count.
 
-    `assumption` says what was taken where nobody knew.
+    `assumption` names what had to be assumed.
     """
 
     pixel_size: float

@@ -13,7 +13,7 @@ BY_POSITION = "every id is given once, so rows at the same x, y, z are one molec
 
 
 def with_molecules(truth: Localizations) -> Localizations:
-    """A truth whose ids tell its molecules apart, with a note in its provenance where they had to be made.
+    """A truth whose ids distinguish its molecules, with a note in its provenance where they had to be made.
 
     Some truths number their rows: every id is given once. Then rows at the same place are one molecule, as in the
     official scorer of the challenge.
@@ -51,7 +51,7 @@ def molecule_numbers(truth: Localizations) -> IntArray | None:
 
 
 def _all_differ(ids: IntArray) -> bool:
-    if len(ids) < 2 or bool((np.diff(ids) > 0).all()):  # a single row can't tell
+    if len(ids) < 2 or bool((np.diff(ids) > 0).all()):  # a single row shows no order
         return len(ids) > 1
     few = ids[:1000]  # enough to see most repeats
     return len(np.unique(few)) == len(few) and len(np.unique(ids)) == len(ids)

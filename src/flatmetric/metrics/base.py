@@ -120,7 +120,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """What metrics that are no sums over frames are computed from: the matched tables, and how."""
+    """What metrics that are not sums over frames are computed from: the matched tables, and how."""
 
     matched: Matched
     options: MetricOptions
@@ -133,12 +133,12 @@ NEEDS_ROWS = "it needs all rows at once"
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One metric: its `key` in the JSON, what it means in words and as an `equation`, how it is computed and shown.
+    """One metric: its `key` in the JSON, its `meaning` and `equation`, how it is computed and shown.
 
     A metric that adds over frames has a `formula` of the sums; any other is measured on the `Rows`, by `measure` or by
-    its family. `undefined` lists the reasons why it may have no value; the first that applies is given. `interval` says
+    its family. `undefined` lists the reasons why it may have no value; the first that applies is given. `interval`:
     whether a confidence interval makes sense, `limits` where it ends at the latest, `shown` whether pages list the
-    metric. In the terminal it stands in the `line` of this name, as `label`, whose braces hold the value.
+    metric. In the terminal it is printed in the `line` of this name, as `label`, whose braces hold the value.
     """
 
     key: str

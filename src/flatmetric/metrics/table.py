@@ -23,9 +23,9 @@ from flatmetric.options.scoring import MetricOptions
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Metrics that belong together: a class whose fields are metrics, and what the JSON says about it.
+    """Metrics that belong together: a class whose fields are metrics, and its description in the JSON schema.
 
-    `measure` gives those of them that are no sums over frames and share a computation; `option` is the name of the
+    `measure` gives those of them that are not sums over frames and share a computation; `option` is the name of the
     option without which the family is left out.
     """
 
@@ -39,7 +39,7 @@ class Family:
         return self.option is None or getattr(options, self.option) not in (None, False)
 
     def measured(self, rows: Rows) -> dict[str, Measure]:
-        """Its metrics that are no sums over frames."""
+        """Its metrics that are not sums over frames."""
         values = {} if self.measure is None else dict(self.measure(rows))
         single = {
             name: one.measure(rows) for name, one in metrics_of("", self.result).items() if one.measure is not None

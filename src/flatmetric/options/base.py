@@ -1,6 +1,6 @@
 """What an option is, and how functions get theirs.
 
-An option is a field of a frozen dataclass, made by `option`: its type, default, help and metavar stand there and
+An option is a field of a frozen dataclass, made by `option`: its type, default, help and metavar are written there and
 nowhere else. Options that belong together are a group. The options of a public function are a dataclass too, whose
 fields are options or groups. `takes` derives from it the keywords of the function and their place in its docstring, and
 the command line derives its flags. The object is built once, from the keywords, and travels whole to where it is used.
@@ -30,8 +30,8 @@ REQUIRED = ...
 class Option:
     """An option besides its name, type and default. `{file}` in the help becomes the name of the file it is about.
 
-    On the command line `metavar` stands for the value, `parse` turns text into it, `flag` is the name of the flag where
-    that differs from the keyword, and `bare` is the value when the flag is given alone. `accepts` is the type that the
+    On the command line `metavar` is the placeholder of the value, `parse` turns text into it, `flag` is the name of
+    the flag where that differs from the keyword, and `bare` is the value when the flag is given alone. `accepts` is the type that the
     keyword takes where the field holds something stricter. Without a `section` the help lists it in that of its group.
     """
 
@@ -81,7 +81,7 @@ class Group:
                 default = self.defaults.get(field.name, field.default)
                 text = own.help.replace("{file}", self.file)
                 kind = str(field.type)
-                if start is not None:  # it overrides what the start says
+                if start is not None:  # it overrides the start
                     text = text if default is None else f"{text[:-1]}; default {default}."
                     kind, default = kind if kind.endswith("None") else f"{kind} | None", None
                 shown = dataclasses.replace(own, help=text)
@@ -138,7 +138,7 @@ class Keyword:
 
 @functools.cache
 def keywords_of(kind: type) -> dict[str, Keyword]:
-    """The keywords that the options of a function stand for, by name.
+    """The keywords of the options of a function, by name.
 
     Examples
     --------

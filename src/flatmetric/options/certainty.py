@@ -25,7 +25,7 @@ class Certainty:
     flatmetric.errors.InputError: the seed is -1; give a whole number from 0
     """
 
-    SECTION: ClassVar[str] = "Certainty"
+    SECTION: ClassVar[str] = "Confidence"
 
     ci: float | None = option(95.0, "Level of the confidence intervals, percent.", metavar="PERCENT")
     resamples: int = option(10_000, "Random draws for simultaneous p-values.", metavar="N")

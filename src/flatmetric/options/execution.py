@@ -9,7 +9,7 @@ from typing import ClassVar
 from flatmetric.options.base import check_whole, option
 
 ROWS_AT_A_TIME = 5_000_000
-"""Rows of truth and result that are scored together where nobody said how many: about 1 GB of memory."""
+"""Rows of truth and result that are scored together by default: about 1 GB of memory."""
 
 
 @dataclass(frozen=True, slots=True)

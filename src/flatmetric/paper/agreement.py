@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ALL = "all"
 AGREEMENT = "agreement.csv"
 _RESAMPLES = 2000
-_FEWEST = 5  # participants below which a correlation says nothing
+_FEWEST = 5  # participants: with fewer a correlation is too uncertain to report
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +124,8 @@ def verdict(measured: Sequence[Advantage]) -> str:
     Examples
     --------
     >>> print(verdict([Advantage("a", 0.5, (0.2, 0.8)), Advantage("b", 0.1, (-0.1, 0.3))]))
-    The Flat Metric follows efficiency more closely than RMSMD in 1 of 2 data sets, RMSMD in 0, and in 1 it can't be \
-told (95 %): the claim holds in part.
+    The Flat Metric follows efficiency more closely than RMSMD in 1 of 2 data sets, RMSMD in 0, and in 1 neither leads \
+significantly (95 %): the claim holds in part.
     """
     known = [one for one in measured if one.difference is not None and one.interval is not None]
     if not known:
@@ -141,7 +141,7 @@ told (95 %): the claim holds in part.
         return f"Over all data sets together the Flat Metric follows efficiency {outcome} (95 %): the claim {words}."
     return (
         f"The Flat Metric follows efficiency more closely than RMSMD in {ahead} of {len(known)} data sets, "
-        f"RMSMD in {behind}, and in {open_} it can't be told (95 %): the claim {words}."
+        f"RMSMD in {behind}, and in {open_} neither leads significantly (95 %): the claim {words}."
     )
 
 

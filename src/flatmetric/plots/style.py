@@ -106,7 +106,7 @@ def save_for_print(figure: Figure, stem: Path) -> None:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure as its suffix says (.png, .pdf, .svg): whole or not at all, the same bytes each time.
+    """Write a figure in the format of its suffix (.png, .pdf, .svg): whole or not at all, the same bytes each time.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def save(figure: Figure, path: Path) -> None:
     """
     undated: dict[str, dict[str, None]] = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
     if path.suffix not in undated:
-        raise InputError(f"{path}: is no kind of figure; give a name that ends in {', '.join(undated)}")
+        raise InputError(f"{path}: unsupported figure format; give a name that ends in {', '.join(undated)}")
     drawn = io.BytesIO()  # in memory first: a full disk leaves matplotlib's PDF writer in a state that it can't close
     with house_style():
         figure.savefig(drawn, format=path.suffix[1:], dpi=_DPI, metadata=undated[path.suffix])

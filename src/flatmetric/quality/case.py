@@ -71,7 +71,7 @@ class Case:
 
     @property
     def scope(self) -> str:
-        """Over what the Flat Metric is taken, in words; empty for everything."""
+        """The part of the data behind the Flat Metric, as text; empty for all of it."""
         if len(self.spans) > 1:
             return "in a sample of the frames"
         return "in the frames it covers" if len(self.covered_truth) < len(self.all_truth) else ""
@@ -184,7 +184,7 @@ class Case:
         return (self.share_with_molecule(self.pile) - chance) / max(1 - chance, 1e-9)
 
     def is_convincing(self, pile: Pile) -> bool:
-        """Whether a pile is no chance, and made by a fair part of the detections."""
+        """Whether a pile is not chance, and made by a fair part of the detections."""
         detections = len(np.unique(self.rows[1]))
         return pile.sigmas >= SIGNIFICANT and pile.excess >= max(_FEWEST_PAIRS, _FAIR_PART * detections)
 

@@ -13,9 +13,9 @@ _FEWEST = 50  # molecules: fewer may leave a part of the field empty
 
 
 def with_field(protocol: Protocol, truth: Localizations, pred: Localizations) -> tuple[Protocol, Finding | None]:
-    """The rules with the field of view of the data, where the rules have one that nobody gave for these data.
+    """The rules with the field of view of the data, where the rules come with one that was not given for these data.
 
-    The field comes from a file that states it; else that of the rules stays, and a finding says if it does not fit.
+    The field comes from a file that states it; else that of the rules stays, and a finding reports if it does not fit.
 
     Examples
     --------

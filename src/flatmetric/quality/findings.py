@@ -25,8 +25,8 @@ BY_HAND = "check(truth, pred).apply(pred)"
 class FindingType:
     """One kind of finding: what it looks like in `words`, and how it is fixed.
 
-    Either `change` fixes the rows of a table, given the estimate; or `step` says what to do; or a change of the rules
-    of the score does (`by_rules`). `is_limit` marks a limit of the program, which is no error of the file, and
+    Either `change` fixes the rows of a table, given the estimate; or `step` describes what to do; or a change of the
+    rules of the score does (`by_rules`). `is_limit` marks a limit of the program, which is not an error of the file, and
     `harmless` what does not make advice on the program misleading.
     """
 
@@ -146,9 +146,9 @@ class Finding:
     """One thing that looks wrong with a result, and its size as `estimate`; lengths in nm, angles in degrees.
 
     `certainty` is 0 to 1. `options` are the arguments of `read` or `score` that fix it, empty where there are none;
-    `fix` says in words what to do. `flat_metric_before` and `flat_metric_after` are the Flat Metric without and with
-    that fix, after the fixes of earlier findings, None where there is no fix; `scope` says over what, if not over
-    everything.
+    `fix` describes what to do. `flat_metric_before` and `flat_metric_after` are the Flat Metric without and with
+    that fix, after the fixes of earlier findings, None where there is no fix; `scope` names the part of the
+    data, if not everything.
 
     Examples
     --------
@@ -171,7 +171,7 @@ class Finding:
 
     @property
     def fix(self) -> str:
-        """What to do, in words: arguments of `read` or `score`, or a step."""
+        """What to do: arguments of `read` or `score`, or a step."""
         if self.options:
             given = ", ".join(f"{name}={_argument(value)}" for name, value in self.options.items())
             half = self.kind == "shift" and self.estimate["half_pixel"] and self.estimate["x"] < 0
@@ -196,11 +196,11 @@ class Finding:
         return self.type.is_limit
 
     def what(self) -> str:
-        """What looks wrong, in words."""
+        """What looks wrong, as a sentence."""
         return self.type.words(self.estimate)
 
     def gain(self) -> str:
-        """What the fix would do to the Flat Metric, in words; empty where it is not known."""
+        """What the fix would do to the Flat Metric, as text; empty where it is not known."""
         if self.flat_metric_before is None or self.flat_metric_after is None:
             return ""
         change = f"Flat Metric {self.flat_metric_before:.1f} to {self.flat_metric_after:.1f} nm"

@@ -20,7 +20,7 @@ _CONTROL_SHIFTS = [
     shift for size in (400.0, 600.0, 800.0) for shift in ((size, 0.0), (-size, 0.0), (0.0, size), (0.0, -size))
 ]
 _FITS = 0.2  # of the detections at places of molecules
-_ALWAYS_ON = 0.8  # of the detections fit in any frame, so that frames can't be told apart
+_ALWAYS_ON = 0.8  # of the detections fit in any frame, so the frames can't be distinguished
 _HERE = Pile(0.0, 0.0, 0.0, 0.0)
 _AROUND = 60  # frames on each side that give the background of a peak
 
@@ -39,7 +39,7 @@ def one_frame_only(case: Case) -> Finding | None:
 def offset_nearby(case: Case) -> Finding | None:
     """An offset of a few frames in a result that fits roughly: each detection is looked up in both frames.
 
-    Molecules stay on, so most detections fit in both; those that fit in only one of them tell.
+    Molecules stay on, so most detections fit in both; those that fit in only one of them decide.
     """
     for step in (-1, 1):
         best = 0.0

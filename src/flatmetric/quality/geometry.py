@@ -22,7 +22,7 @@ _SMALLEST_SCALE = 0.005
 SMALLEST_SPREAD = 200.0  # nm of the truth: less has no scale
 _STEP = 100.0  # nm at the edge of the field between two angles that are tried
 _MOST_DEGREES, _MOST_STEPS = 12.0, 40
-_OTHER_UNIT = 5.0  # a larger factor is no magnification
+_OTHER_UNIT = 5.0  # a larger factor is another unit, not a magnification
 
 
 def hypotheses(case: Case) -> Iterator[tuple[Finding, Pile]]:
@@ -31,7 +31,7 @@ def hypotheses(case: Case) -> Iterator[tuple[Finding, Pile]]:
     t, p = rows
     if len(p) == 0:
         return
-    if case.is_one_place():  # only a unit can be told there
+    if case.is_one_place():  # only the unit can be determined there
         scaled = _scale(case)
         if scaled is not None:
             yield scaled

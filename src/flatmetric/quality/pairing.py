@@ -87,12 +87,12 @@ class Pile:
 
     @property
     def certainty(self) -> float:
-        """How certain it is that this is no chance, 0 to 1."""
+        """The probability, 0 to 1, that this is not chance."""
         return certainty_of(self.sigmas)
 
 
 def certainty_of(sigmas: float) -> float:
-    """The probability, 0 to 1, that a deviation of so many standard deviations is no chance."""
+    """The probability, 0 to 1, that a deviation of so many standard deviations is not chance."""
     return 1 - math.erfc(min(sigmas, 8.0) / math.sqrt(2))
 
 

@@ -43,7 +43,7 @@ class Expected:
             width = float(dataset["pixels"]) * float(dataset["pixel_size"])
             return cls((width, width), (1, int(dataset["frames"])))
         except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"{path}: is no simulation.json or protocol.toml; give one of these") from error
+            raise InputError(f"{path}: not a simulation.json or protocol.toml; give one of these") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Validation:
         return {"ok": self.ok} | {name: getattr(self, name) for name in self.__slots__}
 
     def message(self) -> str:
-        """What to tell the one who handed it in."""
+        """The report for the submitter."""
         if self.rows is None:
             what = ""
         else:

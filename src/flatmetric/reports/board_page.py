@@ -130,7 +130,7 @@ def _first(board: Board, background: Background) -> str:
 
 
 def _title(ranking: Ranking, programs: int) -> str:
-    """Who is best overall, if that can be said."""
+    """Which program is best overall, if the data allow a conclusion."""
     if not ranking.overall:
         return _no_overall(ranking)
     first = [standing.program for standing in ranking.overall if standing.place == 1]
@@ -171,7 +171,7 @@ def _pair(dataset: str, pair: Pair) -> dict[str, Any]:
 def _no_overall(ranking: Ranking) -> str:
     if not ranking.datasets:
         return "No result was scored."
-    return "No program ran on all data sets, so there is no overall rank; the best of each data set stand below."
+    return "No program ran on all data sets, so there is no overall rank; the best of each data set are below."
 
 
 def _paired(board: Board) -> tuple[list[Entry], str]:

@@ -87,7 +87,7 @@ def _first(comparison: Comparison, scored: Sequence[NamedScore], lead: Lead | No
 
 
 def _best_and_next(comparison: Comparison) -> str:
-    """How the best compares with the next, in words."""
+    """How the best compares with the next, as a sentence."""
     first, second = comparison.names[:2]
     return next(f"{pair_sentence(pair)}." for pair in comparison.pairs if {pair.a, pair.b} == {first, second})
 
@@ -132,7 +132,7 @@ def _pairs(comparison: Comparison) -> str:
         for pair in comparison.pairs
     ]
     level = f"{comparison.intervals[0].level:g} % for all pairs"
-    header = ["pair", "difference [nm]", level, "p for all pairs", "in words"]
+    header = ["pair", "difference [nm]", level, "p for all pairs", "conclusion"]
     return table("pairs", "Differences of the Flat Metric on the same frames", header, rows)
 
 

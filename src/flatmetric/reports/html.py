@@ -31,7 +31,7 @@ class Html:
 @dataclass(frozen=True, slots=True)
 class Section:
     """A part of a page: its anchor, its heading, and its body, which is HTML; `printed` if it belongs on paper. `short`
-    stands for it in the contents.
+    is its name in the contents.
     """
 
     anchor: str
@@ -179,7 +179,7 @@ def page(
 
 
 def _json(content: dict[str, Any]) -> str:
-    """JSON that can't end the script element it stands in."""
+    """JSON that can't end the script element around it."""
     text = json.dumps(content, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 

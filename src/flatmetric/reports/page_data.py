@@ -113,7 +113,7 @@ class _Side:
         self.starts, self.ends = (np.searchsorted(table.frame[self.rows], frames, side) for side in ("left", "right"))
 
     def columns(self) -> dict[str, list[Any]]:
-        """What the table says of the rows."""
+        """The columns of the table of rows."""
         rows, table = self.rows, self._table
         columns = {"row": rows.tolist(), "x": rounded(table.x[rows], 1), "y": rounded(table.y[rows], 1)}
         if table.z is not None:

@@ -78,7 +78,7 @@ def verdict(scored: NamedScore) -> str:
 
 def budget_bar(score: Score, styles: Mapping[str, str] | None = None) -> str:
     """The three parts of the Flat Metric as one bar. A page shows nm and percent below it; where there are no style
-    sheets, as in a notebook, `styles` of the parts are given, and the numbers stand in the bar.
+    sheets, as in a notebook, `styles` of the parts are given, and the numbers are in the bar.
     """
     flat, total = score.flat_metric, score.flat_metric.value or 0.0
     values = {part: getattr(flat, part) or 0.0 for part in PARTS}
@@ -124,7 +124,7 @@ def small_bar(
 
 
 def full_width(places: Sequence[tuple[float | None, tuple[float, float] | None]]) -> float:
-    """What a full bar stands for, nm: the largest value or end of an interval, unless it would dwarf all others.
+    """The value of a full bar, nm: the largest value or end of an interval, unless it would dwarf all others.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def _tile(scored: NamedScore, keys: Sequence[str], note: str) -> str:
 
 
 def _bias_words(scored: NamedScore, axes: str) -> str:
-    """Whether everything is shifted, as far as the intervals tell."""
+    """Whether everything is significantly shifted."""
     spans = [scored.interval(f"challenge.bias_{axis}") for axis in axes]
     if any(span is None for span in spans):
         return "mean shift; 0 is perfect"
@@ -191,7 +191,7 @@ def findings(scored: Sequence[NamedScore]) -> str:
 
 
 def alerts(texts: Sequence[str]) -> str:
-    """Sentences in colour that stand above everything."""
+    """Sentences in colour above everything else."""
     if not texts:
         return ""
     listed = "".join(f"<li>{escape(text)}</li>" for text in texts)
@@ -300,8 +300,8 @@ def definitions() -> str:
 HOW_TO_READ = (
     "The Flat Metric is the answer in one number: how far, on average, a true molecule is from what was found, in nm. "
     "A molecule that was found costs the distance to its detection (displaced); one that was missed, and a detection "
-    "that is false, cost lam each. The bar says which of the three it is.",
-    "What to do next says where most of it is lost, and what each remedy would gain.",
+    "that is false, cost lam each. The bar shows which of the three it is.",
+    "What to do next shows where most of it is lost, and by how much each remedy would lower it.",
     "Recall, precision, RMSE and bias are those of the challenge: detections and molecules are matched one to one "
     "within a tolerance. In pictures, budget and advice, missed and false are those of the transport plan: what has no "
     "partner within 2 lam.",

@@ -1,4 +1,4 @@
-"""The page of one program of a leaderboard: its places, what to do next, and where it stands beside the others."""
+"""The page of one program of a leaderboard: its places, what to do next, and how it compares with the others."""
 
 from __future__ import annotations
 
@@ -124,5 +124,5 @@ def _pairs(board: Board, program: str) -> str:
                 other, sign = (pair.b, 1) if pair.a == program else (pair.a, -1)
                 difference = sign * pair.difference
                 rows.append([board.linked(other), dataset, (f"{difference:+.2f}", difference), pair_sentence(pair)])
-    header = ["other program", "data set", "difference [nm]", "in words"]
+    header = ["other program", "data set", "difference [nm]", "conclusion"]
     return table("pairs", f"Flat Metric of {program} minus that of another", header, rows, sortable=True, search=True)

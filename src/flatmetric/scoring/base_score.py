@@ -44,7 +44,7 @@ class Input:
 
     @classmethod
     def of(cls, table: Localizations) -> Input:
-        """What is to be said of a table.
+        """What a score records about a table.
 
         Examples
         --------

@@ -11,7 +11,7 @@ class Intervals:
 
     They are for this structure, with new blinking and new noise. `block` is the length of an independent block in
     frames, `blocks` their number, `unit` what was taken as independent: "blocks" or
-    "molecules". `remark` says when not to rely on them.
+    "molecules". `remark` warns when not to rely on them.
     """
 
     level: float

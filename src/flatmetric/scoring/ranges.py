@@ -298,7 +298,7 @@ def _recentred(outcomes: Sequence[_RangeSums]) -> dict[str, float]:
 
 
 def _keep_molecules(plan: _Plan, at: int, truth: Localizations, matched: Matched) -> Parts | None:
-    """What a range knows of each of its molecules, in groups by their key, which other ranges share: how many of its
+    """What a range holds on each of its molecules, in groups by their key, which other ranges share: how many of its
     rows count, are matched and are there, and the sum of its errors.
     """
     if truth.id is None:

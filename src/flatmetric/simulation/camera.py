@@ -39,7 +39,7 @@ class Camera:
 
     @property
     def photons_per_count(self) -> float:
-        """Photons that one count stands for."""
+        """Photons per count."""
         return self.electrons_per_count / (self.gain * self.quantum_efficiency)
 
     def mean(self, photons: FloatArray) -> FloatArray:

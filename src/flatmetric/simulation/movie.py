@@ -87,7 +87,7 @@ def images(
 ) -> Iterator[npt.NDArray[np.uint16]]:
     """The frames in order, each (pixels, pixels) with rows along y, in counts of the camera; channels side by side.
 
-    Some of them, if `frames` says which, from 0: these are the same as among all.
+    With `frames` (from 0) only those, the same as in the whole movie.
 
     Examples
     --------

@@ -27,7 +27,7 @@ class Pupil:
     Zernike terms. With `helix` n > 0 the pupil has n rings of rising vortex charge, which makes two spots that turn
     with z. `wobble_x` and `wobble_y` are how far the spot lies from its molecule: nm, plus the next number times z in
     um, plus the next times its square. `planes` are shifts of the focus in the channels of the camera, one for each.
-    `light` is how many photons reach the camera for each one that the truth tells.
+    `light` is how many photons reach the camera for each one in the truth.
     """
 
     wavelength: float = 660.0

@@ -32,7 +32,7 @@ LEAD_FROM, LEAD_TO = 10.0, 250.0  # nm: the range of lam over which shares of th
 class Pair:
     """The Flat Metric of `a` minus that of `b` on the same frames, nm: negative where `a` is better.
 
-    `ci` and `p` are for this pair alone; `ci_all` and `p_adjusted` hold for all pairs at once, and `significant` says
+    `ci` and `p` are for this pair alone; `ci_all` and `p_adjusted` hold for all pairs at once, and `significant` is
     whether the two differ significantly. `p_smallest` marks a `p_adjusted` that is the smallest that can be had: the
     true one is at most that. `p_holm` is `p` corrected by Holm's method. Intervals are None where there are
     too few frames.

@@ -111,7 +111,7 @@ def _sample(table: Localizations) -> tuple[tuple[int, float, float], ...]:
 class Joint:
     """The Flat Metrics of several programs on one data set, nm, and how their errors vary together.
 
-    `variation` is None where the data can't tell. `block` is the length of an independent block in frames, `blocks`
+    `variation` is None where it can't be estimated. `block` is the length of an independent block in frames, `blocks`
     their number; `added` is what each block adds to each value, where blocks are the units.
     """
 

@@ -16,7 +16,7 @@ from flatmetric.scoring.score import Score
 from flatmetric.statistics.sampling import FRAME_ONLY, Sampling, block_sums, cell_table, sampling_of
 from flatmetric.statistics.variation import FEWEST_BLOCKS, MoleculeVariation, variation_of_blocks
 
-_MANY_BLOCKS = 30  # with fewer, the output says so
+_MANY_BLOCKS = 30  # with fewer, Student's t is wide and a remark is added
 _ROUNDING = 1e-8  # relative, of the slopes
 _STEP = 1e-5  # relative, of the sums: slopes of formulas are central differences
 

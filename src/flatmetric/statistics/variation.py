@@ -79,7 +79,7 @@ class Differences:
             mixed = part.T @ (part if 2 * k == power else each ** (power - k))  # with itself takes half the time
             every += (-1) ** k * math.comb(power, k) * (mixed if 2 * k == power else mixed + mixed.T)
         alone, sums = own[first] + own[second], every[first, second]
-        # Where little is left of large numbers, it is computed anew.
+        # Where little is left of large numbers, it is computed again.
         weak = np.flatnonzero(sums < _CANCELLED * alone)
         at_once = max(1, _NUMBERS_AT_ONCE // max(1, len(each)))
         for start in range(0, len(weak), at_once):
@@ -115,7 +115,7 @@ class Variation(ABC):
     def _variance(self, of: Estimates | Differences) -> FloatArray: ...
 
     def _freedom(self, of: Estimates | Differences) -> FloatArray:
-        """How many units carry the variance: few large ones are no better than few units."""
+        """How many units carry the variance: a few large ones count as few units."""
         return of.powers(self.units, 2) ** 2 / np.maximum(of.powers(self.units, 4), np.finfo(float).tiny)
 
 

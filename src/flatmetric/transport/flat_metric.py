@@ -120,7 +120,7 @@ def solve_exactly(
             threads,
         )
     except BeyondLimitError as error:
-        check_coordinates(truth.coords, pred.coords)  # raises an error that says where
+        check_coordinates(truth.coords, pred.coords)  # raises an error that names the row
         raise InputError("truth or pred changed while it was read; give arrays that stay as they are") from error
     except UnequalMassesError as error:
         frame, truth_mass, pred_mass = error.args

@@ -20,7 +20,7 @@ MOST = 5
 
 _LEAST_SHARE = 0.01  # of the Flat Metric: less is not worth a sentence
 _CROWDING: tuple[Look, ...] = (crowded, merged)
-"""Two looks at one thing: only the one that explains more is told."""
+"""Two views of one cause: only the one that explains more is reported."""
 _LOOKS: tuple[Look, ...] = (edge, dim, depth, frames, hot_spots, repeated, threshold, *_CROWDING)
 
 
@@ -40,7 +40,8 @@ class Advice:
     numbers: dict[str, float]
 
     def __str__(self) -> str:
-        return f"{self.sentence} Fixing this would lower the Flat Metric by {self.gain:.{0 if self.gain >= 99.95 else 1}f} nm."
+        digits = 0 if self.gain >= 99.95 else 1
+        return f"{self.sentence} Fixing this would lower the Flat Metric by {self.gain:.{digits}f} nm."
 
     def to_dict(self) -> dict[str, Any]:
         """The advice as plain values, for JSON; the gain in nm."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from flatmetric.scoring.score import Score
 
 NEAR = 1000.0
-"""Neighbours further away, in nm, are no neighbours."""
+"""Molecules further apart than this, in nm, are not neighbours."""
 SIGMAS = 3.9
 """By how many standard errors a group must exceed the others; many limits are tried, and still about one in a thousand
 results without a fault is blamed for one."""
@@ -26,9 +26,9 @@ NEARLY = 0.9
 """The smallest group that reaches this share of the largest gain is named."""
 ROUND = (25, 50, 75, 100, 150, 200, 250, 300, 400, 500, 600, 800, 1000)
 """Lengths that read well, nm."""
-_TILE = 1000.0  # nm: what is near is alike, so neighbouring molecules are no independent witnesses
+_TILE = 1000.0  # nm: what is near is alike, so neighbouring molecules are not independent
 _FEWEST_TILES = 100
-_PLACE = 200.0  # nm: detections at one place, in any frame, stand and fall together
+_PLACE = 200.0  # nm: detections at one place, in any frame, are correct or wrong together
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +57,7 @@ class Evidence:
         self.costs = score.costs if costs is None else costs
         self.missed = self.costs.truth_partner < 0
         self.false = self.costs.pred_partner < 0
-        # Across the line of a border that is left out, partners lose each other: that is no fault of the program.
+        # Across the line of a border that is left out, partners lose each other: the program is not to blame.
         self.truth_open, self.pred_open = (self._off_the_border(table) for table in (self.truth, self.pred))
 
     def _off_the_border(self, table: Localizations) -> BoolArray:
@@ -165,8 +165,8 @@ class Evidence:
 
 
 def sigmas(excess: FloatArray, *units: IntArray) -> float:
-    """By how many standard errors a sum over rows lies above 0, where rows of one unit stand and fall together; the
-    least of several ways to make units.
+    """By how many standard errors a sum over rows lies above 0, where rows of one unit are correct or wrong together;
+    the least of several ways to make units.
 
     Examples
     --------

@@ -100,7 +100,7 @@ def _missed_below(evidence: Evidence, values: FloatArray, limits: Sequence[float
         return None
     best = int(np.argmax(gain >= NEARLY * gain.max()))
     inside = values < limits[best]
-    if _sureness(evidence, opened & inside, opened & ~inside, float(rate[best])) < SIGMAS:
+    if _standard_errors(evidence, opened & inside, opened & ~inside, float(rate[best])) < SIGMAS:
         return None
     share, others = (100 * float(evidence.missed[rows].mean()) for rows in (inside, ~inside))
     if share <= others:
@@ -108,7 +108,7 @@ def _missed_below(evidence: Evidence, values: FloatArray, limits: Sequence[float
     return _Group(float(limits[best]), int(inside.sum()), share, others, float(gain[best]), opened & inside)
 
 
-def _sureness(evidence: Evidence, group: BoolArray, rest: BoolArray, rate: float) -> float:
+def _standard_errors(evidence: Evidence, group: BoolArray, rest: BoolArray, rate: float) -> float:
     """By how many standard errors a group is missed more often, the uncertainty of the rest included."""
     mass, missed = evidence.costs.truth_mass, evidence.missed_mass
     excess = missed - rate * mass

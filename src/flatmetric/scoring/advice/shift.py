@@ -14,7 +14,7 @@ from flatmetric.transport.flat_metric import flat_metric
 
 def without_bias(evidence: Evidence) -> tuple[Remedy, Evidence] | None:
     """The bias of matched molecules, with what the Flat Metric, computed again without it, gains; and the evidence that
-    is left then. None where no bias is sure, or where a finding tells it.
+    is left then. None where no bias is significant, or where a finding reports it.
     """
     score, matched = evidence.score, evidence.score.matched
     errors, flat = matched.errors[:, : score.dim], score.flat_result
