@@ -20,9 +20,9 @@ from flatmetric.errors import InputError
 
 # Limits on unpacked size. Tables of numbers compress to a third, constant columns to a twentieth.
 _ALWAYS_ALLOWED = 16 << 20
-LARGEST_RATIO = 100
+LARGEST_RATIO = 100  # times: text packs by 20 at most, a bomb by 1000 and more
 MOST_MEMBERS = 10_000  # of an archive, by default
-_LARGEST_TOML = 1 << 20
+_LARGEST_TOML = 1 << 20  # bytes: a thousand submissions take a tenth of it
 _HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 """Tells the machines apart that write into one folder."""
 

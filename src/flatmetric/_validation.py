@@ -16,7 +16,7 @@ from flatmetric.errors import InputError
 
 # Between this and LARGEST, squares and products of lengths and masses neither overflow nor underflow.
 SMALLEST_LAM = 1e-100
-MOST_THREADS = 1024
+MOST_THREADS = 1024  # beyond any machine of today; a typo like 10000 would exhaust the system
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from flatmetric.plots.error_budget import error_budget
 from flatmetric.plots.errors import error_histogram, error_scatter
 from flatmetric.plots.frames import score_per_frame
 from flatmetric.plots.lambda_curve import lambda_curves
-from flatmetric.plots.rendering import rendering
+from flatmetric.plots.rendering import missed_share, rendering
 from flatmetric.plots.standings import standings
 from flatmetric.plots.style import house_style, new_figure
 from flatmetric.plots.transport_map import frame_map
@@ -115,6 +115,14 @@ def test_the_rendering_holds_all_points_and_marks(score: fm.Score, side: Literal
     assert np.asarray(axes.images[0].get_array()).sum() == pytest.approx(len(table))
     marks = len(np.asarray(axes.collections[0].get_offsets()))
     assert marks > 0 and f"{marks} {part}" in axes.get_title()
+
+
+def test_the_shares_of_missed_molecules_are_those_of_the_squares(score: fm.Score) -> None:
+    axes = missed_share(axes_of(), score)
+    shares = np.ma.masked_invalid(np.asarray(axes.images[0].get_array()))
+    missed = int((score.costs.truth_partner < 0).sum())
+    assert axes.get_title() == f"{missed} of {len(score.matched.kept_truth)} molecules missed"
+    assert 0 <= shares.min() < shares.max() <= 1
 
 
 def test_the_map_of_a_frame_is_that_of_the_frame(score: fm.Score) -> None:

@@ -36,7 +36,7 @@ from flatmetric.simulation.optics import Optics, channels_of
 from flatmetric.simulation.pupil import Pupil
 from flatmetric.version import __version__
 
-_LONGEST_REASON = 200
+_LONGEST_REASON = 200  # characters: a reason is one cell of a table
 _LOOK_S, _RENEWED_S, _EXPIRES_S = 0.2, 2.0, 30.0  # how often a program is looked at, and its lease renewed or given up
 OURS = ("{python}", "-m", "flatmetric")
 LOCALIZE = (*OURS, "localize", "{stack}", "--jobs", "1", "--out", "{out}", "--method")

@@ -32,7 +32,7 @@ from flatmetric.transport.flat_metric import flat_metric
 _STRIDES = (9, 3, 1)  # of every how many frames one is used, from the first choice to the last
 _KEPT = 3  # one of so many goes on to more frames
 _NEAR = 0.1  # standard deviation of the steps from the best, in parts of the range
-_BASES = (2, 3, 5, 7, 11, 13)
+_BASES = (2, 3, 5, 7, 11, 13)  # primes of the Halton sequence, one for each setting
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from flatmetric.errors import printable
 from flatmetric.execution.progress import Progress
 
-_BAR_WIDTH = 30
-_PATIENCE_S = 1.0
-_REFRESH_S = 0.1
+_BAR_WIDTH = 30  # characters: fits beside the words on 80 columns
+_PATIENCE_S = 1.0  # shorter work needs no bar
+_REFRESH_S = 0.1  # s: looks continuous, and costs nothing
 
 
 @contextmanager

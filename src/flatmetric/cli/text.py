@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from flatmetric.scoring.intervals import Intervals
     from flatmetric.statistics.comparison import Comparison, Lead
 
-_BAR_WIDTH = 40
+_BAR_WIDTH = 40  # characters for 100 %: the budget then fits on 80 columns
 _LINES = (
     *("detection", "lateral", "axial", "3D", "overall", "molecules", "RMSMD", "GOSPA", "photons", "claims", "bound"),
     *("linked", "images", "more", "frames"),

@@ -20,7 +20,7 @@ from flatmetric.options.reading import LIMITS, ReadOptions, Unit
 _NM = {"nm": 1.0, "um": 1e3, "m": 1e9}
 # Centre of the first pixel, in pixels. Internally zero is the outer corner of that pixel, so its centre is at CORNER.
 CORNER = 0.5
-CENTER = 0.0
+CENTER = 0.0  # px: zero is the middle of the first pixel
 _NO_LIMITS: dict[str, Any] = dict.fromkeys(LIMITS)
 
 

@@ -17,10 +17,10 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-UNDEFINED = 0xFFFF_FFFF_FFFF_FFFF
-_MOST_DIMENSIONS = 32
-_MOST_MEMBERS = 4096
-_DEEPEST_TYPE = 8
+UNDEFINED = 0xFFFF_FFFF_FFFF_FFFF  # the address that means none, by the HDF5 specification
+_MOST_DIMENSIONS = 32  # the limit of the HDF5 library
+_MOST_MEMBERS = 4096  # of a compound type; tables of localizations have about 50
+_DEEPEST_TYPE = 8  # levels of nested types; real files have 3
 _MOST_NODES = 1 << 22  # of a tree
 _LARGEST_BLOCK = 1 << 26  # of metadata, bytes
 _FLOATS = {  # where sign, exponent and mantissa are, by size

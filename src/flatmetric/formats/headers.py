@@ -52,7 +52,7 @@ _SPELLINGS: dict[str, tuple[str, ...]] = {
     "channel": ("channel",),
 }
 _ALL_SPELLINGS = {spelling for spellings in _SPELLINGS.values() for spelling in spellings}
-_LONGEST_NAME = 200
+_LONGEST_NAME = 200  # characters: a longer cell is data, not the name of a column
 _UNITS = {
     "nm": ("nm", "nano", "nanometer", "nanometers", "nanometre", "nanometres"),
     "um": ("um", "µm", "μm", "micron", "microns", "micrometer", "micrometers", "micrometre", "micrometres"),

@@ -11,7 +11,7 @@ from flatmetric.formats.conversion import Native, checked
 from flatmetric.options.reading import ReadOptions
 
 _MAGIC = b"M425"
-_HEADER_BYTES = 16
+_HEADER_BYTES = 16  # by the format: M425, frames, molecules, status
 _FLOATS = ("x", "y", "xc", "yc", "h", "a", "w", "phi", "ax", "bg", "i")
 _RECORD = np.dtype(
     [(n, "<f4") for n in _FLOATS] + [(n, "<i4") for n in ("c", "fi", "fr", "tl", "lk")] + [("z", "<f4"), ("zc", "<f4")]

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-_HEADER_BYTES = 128
+_HEADER_BYTES = 128  # by the MATLAB 5 specification
 _NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 _MATRIX, _COMPRESSED = 14, 15
-_STRUCT_CLASS = 2
+_STRUCT_CLASS = 2  # mxSTRUCT_CLASS of the specification
 _NUMBER_CLASSES = range(6, 16)
-_DEEPEST = 8
+_DEEPEST = 8  # levels of nested structs; real files have 3
 
 
 class Mat5Error(ValueError):

@@ -28,7 +28,7 @@ _PARQUET = b"PAR1"
 _ARROW = b"ARROW1"
 # The metadata key that marks our own files: in nm, frames from 1, zero at the corner of the first pixel.
 _KEY = b"flatmetric"
-_BATCH_ROWS = 1 << 17
+_BATCH_ROWS = 1 << 17  # about 10 MB at a time
 _Wanted = Callable[[list[str]], list[int]]
 """Which columns to read, by their places, of a table with these names."""
 

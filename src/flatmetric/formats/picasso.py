@@ -16,7 +16,7 @@ from flatmetric.formats.hdf5 import Hdf5, opened, recognised
 from flatmetric.localizations import Localizations
 from flatmetric.options.reading import ReadOptions
 
-_LARGEST_YAML = 1 << 18
+_LARGEST_YAML = 1 << 18  # bytes; real ones have a few kB
 _LONGEST_NUMBER = 40  # characters
 _LARGEST_PIXEL = 1e9  # nm
 SIDE_SUFFIXES = (".yaml",)

@@ -16,7 +16,7 @@ from flatmetric.formats.plain import describe_columns
 from flatmetric.formats.source import ZIP
 from flatmetric.options.reading import ReadOptions
 
-_LARGEST_MANIFEST = 16 << 20
+_LARGEST_MANIFEST = 16 << 20  # bytes; real ones have a few kB
 
 
 def _recognise(candidate: Candidate) -> str | None:

@@ -18,8 +18,8 @@ from flatmetric.errors import InputError
 if TYPE_CHECKING:
     import zipfile  # compression modules are imported only when needed
 
-HEAD_BYTES = 1 << 18
-_PIECE = 2 << 20
+HEAD_BYTES = 1 << 18  # enough for every header that a format is recognised by
+_PIECE = 2 << 20  # bytes read at a time: many for a call, few for the memory
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"

@@ -24,9 +24,9 @@ _UNIT_NAMES = {"NM": "nm", "UM": "um", "PIXELS": "px", "0": "nm", "1": "um", "2"
 _PIXEL_SIZE, _LOCATION_UNITS, _INTENSITY_UNITS = 7, 22, 23
 _SPOT = {1: "id", 2: "channel", 3: "frame", 7: "x", 8: "y", 9: "z", 10: "photons", 11: "background", 104: "uncertainty"}
 _NEEDED, _WHOLE = ("frame", "x", "y"), ("id", "channel", "frame")
-_SPOT_UNITS = 17
-_PHOTONS = 1
-_ALL_BITS = (1 << 64) - 1
+_SPOT_UNITS = 17  # number of the field `location_units` in the TSF specification
+_PHOTONS = 1  # value of `intensity_units` for photons in the TSF specification
+_ALL_BITS = (1 << 64) - 1  # protobuf integers have 64 bits
 _NOT_PHOTONS = "the intensity is in counts or an unnamed unit, not photons, and is kept as it is"
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from flatmetric.localizers.shapes import KnownShape
 
 PER_PLANE = 5  # beads at each depth
-_STEP_NM = 25.0
+_STEP_NM = 25.0  # between planes: a fraction of the depth of field, about 500 nm
 _SIDE = 65  # pixels
 _SHARP, _WIDEST = 0.25, 2.5  # wider spots than so many times this quantile of widths are not fitted well
 _FEWEST = 9  # planes

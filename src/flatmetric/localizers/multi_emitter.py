@@ -17,7 +17,7 @@ from flatmetric.localizers.base import PER_MAD
 from flatmetric.localizers.shapes import Shape
 
 _RIM = 13  # pixels around each image that count for nothing, so that boxes may reach over the edge
-_STEPS = 12
+_STEPS = 12  # of Newton's method at most; a fit that has converged ends earlier
 _JOINT = 5  # steps of conjugate gradients: more than that spots hardly overlap
 _LARGEST_STEP = 0.5  # pixels
 _CONVERGED = 1e-3  # pixels

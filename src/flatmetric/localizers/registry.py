@@ -27,7 +27,7 @@ from flatmetric.simulation.pupil import Pupil
 from flatmetric.stacks import Stack
 
 _PIXELS_AT_ONCE = 1_000_000  # read and searched together: it bounds the memory
-_BLOCKS_IN_RANGE = 4
+_BLOCKS_IN_RANGE = 4  # blocks of frames in a task: enough work to outweigh sending it
 _EXTRA = "pip install '.[localizers]' in a clone of flatmetric"
 _PROGRAMS = "make programs in a clone of flatmetric"
 

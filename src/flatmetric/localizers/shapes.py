@@ -14,7 +14,7 @@ from flatmetric.simulation.psf import Psf
 _HELD = 0.95  # of the light that a box must hold
 _LARGEST_HALF = 12  # pixels
 _DEEPEST = 750.0  # nm
-_TEMPLATES = 7
+_TEMPLATES = 7  # widths between the least and the most: a spot between two of them still fits one well
 
 
 class Shape(Protocol):

@@ -17,7 +17,7 @@ from flatmetric.metrics.base import IN_2D, Measure, Rows, error, metric
 VOXEL = 10.0  # nm
 SIGMA = 20.0 / (2 * math.sqrt(2 * math.log(2)))  # nm: a width of 20 nm at half height
 DEPTH = 1500.0  # nm, half of it on either side of the focal plane
-FRC_THRESHOLD = 1 / 7
+FRC_THRESHOLD = 1 / 7  # the usual threshold of Fourier ring correlation (Banterle et al. 2013)
 _REACH = math.ceil(3 * SIGMA / VOXEL)  # voxels
 _SLAB = 16  # planes rendered at a time
 _VIEWS = {

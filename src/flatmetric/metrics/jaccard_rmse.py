@@ -33,7 +33,7 @@ _CONSTANT = Reason(
     "the matched photons are constant", lambda s: (s.photons_truth_square == 0) | (s.photons_pred_square == 0)
 )
 _AXIAL = (NO_MATCH, IN_2D)
-_ROUNDING = 1e-12
+_ROUNDING = 1e-12  # relative: a spread below it is rounding of equal values
 _bias = partial(metric, unit="nm", format="+.2f", better="zero")
 _efficiency = partial(percent, limits=(-math.inf, 100.0))
 

@@ -30,9 +30,10 @@ REQUIRED = ...
 class Option:
     """An option besides its name, type and default. `{file}` in the help becomes the name of the file it is about.
 
-    On the command line `metavar` is the placeholder of the value, `parse` turns text into it, `flag` is the name of
-    the flag where that differs from the keyword, and `bare` is the value when the flag is given alone. `accepts` is the type that the
-    keyword takes where the field holds something stricter. Without a `section` the help lists it in that of its group.
+    On the command line `metavar` is the placeholder of the value, `parse` turns text into it, `flag` is the name of the
+    flag where that differs from the keyword, and `bare` is the value when the flag is given alone. `accepts` is the
+    type that the keyword takes where the field holds something stricter. Without a `section` the help lists it in that
+    of its group.
     """
 
     help: str

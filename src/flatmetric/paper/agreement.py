@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ALL = "all"
 AGREEMENT = "agreement.csv"
-_RESAMPLES = 2000
+_RESAMPLES = 2000  # 50 of them lie beyond each end of a 95 % interval
 _FEWEST = 5  # participants: with fewer a correlation is too uncertain to report
 
 

@@ -16,11 +16,11 @@ from flatmetric.transport.result import FlatResult
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-POINTS = 15
-FIELD = (1.0, 0.5)
-LAM = 0.1
-_KEPT = 12
-_INVENTED = 3
+POINTS = 15  # as in the paper
+FIELD = (1.0, 0.5)  # as in the paper
+LAM = 0.1  # as in the paper
+_KEPT = 12  # as in the paper
+_INVENTED = 3  # as in the paper
 _SPREAD = 0.04  # of the kept points about their true places: within 2 lam, so that most are transported
 
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-TRUTH_MASS = 0.85
-PRED_MASS = 0.55
-LAM = 0.8
+TRUTH_MASS = 0.85  # as in the paper
+PRED_MASS = 0.55  # as in the paper
+LAM = 0.8  # as in the paper
 LONGEST = 2.4  # three times lam: the flat end shows
 
 

@@ -12,9 +12,9 @@ from flatmetric.scoring.score import Score
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MOST_MARKS = 5000
+_MOST_MARKS = 5000  # more marks hide each other, and make large files
 _CORE = 90.0  # percent of the molecules, in an inset where the tails reach much further
-_MUCH_FURTHER = 4.0
+_MUCH_FURTHER = 4.0  # times the core: then an inset shows all errors
 AXES = "xyz"
 
 

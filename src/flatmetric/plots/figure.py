@@ -6,7 +6,7 @@ import io
 
 import matplotlib.figure
 
-_DPI = 110
+_DPI = 110  # readable in a notebook without zooming
 
 
 class Figure(matplotlib.figure.Figure):

@@ -13,9 +13,9 @@ from flatmetric.scoring.score import Score
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_PIXELS = 400
-_BLUR_PIXELS = 1.0
-_MOST_MARKS = 2000
+_PIXELS = 400  # along each side: about one for each pixel of a printed column
+_BLUR_PIXELS = 1.0  # hides the grid and keeps single molecules visible
+_MOST_MARKS = 2000  # more marks hide the picture below
 _BRIGHTEST = 98.0  # percentile of the pixels that hold light, drawn white
 
 

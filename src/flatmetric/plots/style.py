@@ -44,7 +44,7 @@ _SETTINGS: Any = {  # Any: matplotlib has its own type for setting names
     "svg.fonttype": "none",
     "svg.hashsalt": "flatmetric",  # names inside the file are random otherwise
 }
-_DPI = 200
+_DPI = 200  # print quality
 
 
 @contextmanager

@@ -25,10 +25,10 @@ _SMALLEST_CORE_OF_FEW, _MANY = 0.6, 100
 _FEWEST = 40  # pairs in the pile
 _WIDE = 4 * WINDOW  # nm: pairs that may come in
 _CAUTION = 1.5  # standard errors are taken this much larger: neighbours are not independent
-_FEWEST_MOLECULES = 12
+_FEWEST_MOLECULES = 12  # twice the six parameters of a linear map
 _ONE_MOLECULE = 25.0  # nm: true rows in one cell of this size are of one molecule
-_ROUNDS = 25
-_MOST_REFINED = 5
+_ROUNDS = 25  # of reweighting at most
+_MOST_REFINED = 5  # rounds of pairing again, at most; it ends where the pairs stay the same
 _LARGEST = 0.2  # of a scale or an angle in radians: a fit that gives more has fitted noise
 
 

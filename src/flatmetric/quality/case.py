@@ -16,17 +16,17 @@ from flatmetric.quality.pairing import SIGNIFICANT, ByFrame, Pile, cells, displa
 from flatmetric.transport.flat_metric import flat_metric
 
 MARGIN = 10  # frames around those of the result, for small offsets
-MOST_PAIRS = 1_000_000
-WINDOW_PAIRS = 50_000
-_WINDOW_ROWS = 5000
-_STRETCHES = 8
-_ROWS_FOR_QUANTILES = 50_000
-_FEWEST_PAIRS = 10
+MOST_PAIRS = 1_000_000  # of `check`, which looks hardest
+WINDOW_PAIRS = 50_000  # of `score`, which must stay quick
+_WINDOW_ROWS = 5000  # rows that `score` looks at: finds nearly what all rows show (proofs/detection.py)
+_STRETCHES = 8  # of frames over the movie, so that drift and late faults are seen
+_ROWS_FOR_QUANTILES = 50_000  # standard error of a quantile: 0.2 % of the rows
+_FEWEST_PAIRS = 10  # behind a pile: with fewer, a few clustered molecules look like one
 _FAIR_PART = 0.15  # of the detections
 _NEAR = 75.0  # nm between a detection and its molecule, after the common shift
 _SMALLEST_GAIN = 0.002  # of the Flat Metric
 _SLIGHT_SHIFT = 20.0  # nm: all programs may be off by as much
-_SMALLEST_GAIN_OF_A_SLIGHT_SHIFT = 0.006
+_SMALLEST_GAIN_OF_A_SLIGHT_SHIFT = 0.006  # no false alarm among results of real programs (proofs/detection.py)
 _ONE_PLACE = 0.05  # of the extent of the truth: a result within less has no positions that could pile up
 
 Spans = tuple[tuple[int, int], ...]

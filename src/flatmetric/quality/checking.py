@@ -20,8 +20,6 @@ from flatmetric.quality.pairing import SIGNIFICANT, Pile
 
 _CLEARLY = 1.5  # times the pile of the file as it is
 _EXPLAINED = 0.6  # of the detections: nothing else can be clearly better
-_MOST_GROSS = 3
-_MOST_FINE = 4
 _AROUND = 100  # frames, around those of a sample
 
 _Step = tuple[Finding, Case]
@@ -145,9 +143,9 @@ def _look(case: Case, protocol: Protocol) -> tuple[list[Finding], Case]:
         return [alone], case
     findings: list[Finding] = []
     given = case
-    for make, most in ((_gross, _MOST_GROSS), (_fine, _MOST_FINE), (_shift, 1), (_depth, 1), (_repeats, 1)):
+    for look, most in STEPS:
         for _ in range(most):
-            step = make(case)
+            step = look(case)
             if step is None or step[0].kind in [finding.kind for finding in findings]:
                 break
             findings.append(step[0])
@@ -200,12 +198,23 @@ def _judge(look: Callable[[Case], Finding | None], dim: int | None = None) -> Ca
     return step
 
 
-_fine = _judge(alignment.scale_rotation_drift)
-_shift = _judge(alignment.shift)
-_depth = _judge(alignment.z_sign, dim=3)
+def _name(look: Callable[[Case], Finding | None]) -> Callable[[Case], _Step | None]:
+    """A step that looks, and names what it finds even where its fix would raise the Flat Metric and is not made."""
+
+    def step(case: Case) -> _Step | None:
+        finding = look(case)
+        return None if finding is None else case.judged(finding) or (finding, case)
+
+    return step
 
 
-def _repeats(case: Case) -> _Step | None:
-    """Repeated rows are named even where dropping them would raise the Flat Metric; then they are not dropped."""
-    finding = content.duplicates(case)
-    return None if finding is None else case.judged(finding) or (finding, case)
+STEPS: tuple[tuple[Callable[[Case], _Step | None], int], ...] = (
+    (_gross, 3),  # frames, axes and unit
+    (_judge(alignment.scale_rotation_drift), 4),  # each, and one of them again
+    (_judge(alignment.shift), 1),
+    (_judge(alignment.z_sign, dim=3), 1),
+    (_name(content.duplicates), 1),
+)
+"""What is looked for, in this order, each on the table with everything before it fixed; and how many findings it may
+give.
+"""

@@ -14,8 +14,8 @@ from flatmetric.quality.findings import Finding, repeated_rows
 from flatmetric.quality.pairing import SIGNIFICANT, WINDOW, cells, certainty_of, displacements
 
 _DUPLICATES = 0.005  # of the rows
-_RARE = 1e-6
-_FEWEST_DETECTIONS = 10
+_RARE = 1e-6  # probability by chance: no false alarm in 500 simulated results
+_FEWEST_DETECTIONS = 10  # with fewer nothing can be concluded from rows
 _RING = 50.0  # nm
 _BLIND = 0.25  # recall near the edge, as a part of that inside
 _FEWEST_NEAR_THE_EDGE = 30  # molecules

@@ -26,8 +26,8 @@ class FindingType:
     """One kind of finding: what it looks like in `words`, and how it is fixed.
 
     Either `change` fixes the rows of a table, given the estimate; or `step` describes what to do; or a change of the
-    rules of the score does (`by_rules`). `is_limit` marks a limit of the program, which is not an error of the file, and
-    `harmless` what does not make advice on the program misleading.
+    rules of the score does (`by_rules`). `is_limit` marks a limit of the program, which is not an error of the file,
+    and `harmless` what does not make advice on the program misleading.
     """
 
     words: Callable[[Any], str]

@@ -18,7 +18,7 @@ from flatmetric.quality.pairing import REACH, Pile, displacements, find_pile
 
 _SCALE_BIN = 0.004  # of the logarithm
 _SCALES = 25.0  # largest logarithm: metres taken for nm
-_SMALLEST_SCALE = 0.005
+_SMALLEST_SCALE = 0.005  # 30 nm at the edge of a field of 6.4 um; programs differ by less
 SMALLEST_SPREAD = 200.0  # nm of the truth: less has no scale
 _STEP = 100.0  # nm at the edge of the field between two angles that are tried
 _MOST_DEGREES, _MOST_STEPS = 12.0, 40

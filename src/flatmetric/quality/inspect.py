@@ -9,8 +9,8 @@ import numpy as np
 
 from flatmetric.localizations import Localizations
 
-_SHOWN_ROWS = 5
-_FEWEST_ROWS = 50
+_SHOWN_ROWS = 5  # fits on a screen with everything else
+_FEWEST_ROWS = 50  # with fewer, gaps and limits are chance
 _SMALLEST_FIELD = 600.0  # nm: a field of a camera is larger
 
 

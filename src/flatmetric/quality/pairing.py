@@ -17,9 +17,9 @@ REACH = 1000.0  # nm: the largest shift that is detected
 SIGNIFICANT = 6.0  # standard deviations of the background
 WINDOW = 150.0  # nm around a pile
 _BIN = 25.0  # nm
-_FEWEST_FRAMES = 40
+_FEWEST_FRAMES = 40  # kept when pairs are thinned out, so that no frame dominates
 _FARTHEST = 1e12  # nm
-_MOST_BINS = 4_000_000
+_MOST_BINS = 4_000_000  # 32 MB of counts
 
 
 @dataclass(frozen=True, slots=True)

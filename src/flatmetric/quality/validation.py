@@ -20,7 +20,7 @@ from flatmetric.quality.inspect import not_in_nm
 _LARGEST = 2e9  # bytes
 _MOST_REPEATED = 0.005  # of the rows
 _OUTSIDE = 0.02  # of the rows: spots at the edge may be fitted a little outside
-_OTHER_UNIT = 0.01
+_OTHER_UNIT = 0.01  # of the field: positions in um or pixels fill less than this
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ _METHOD = (
     "once, for this structure with new blinking and noise, as do the intervals and p-values of pairs "
     "(step-down maxT). Programs of a data set that share a letter don't differ significantly."
 )
-_MOST_PAIRS = 8_000
+_MOST_PAIRS = 8_000  # keeps a page below 8 MB
 
 
 @dataclass(frozen=True, slots=True)

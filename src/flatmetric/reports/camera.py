@@ -16,7 +16,7 @@ from flatmetric.stacks import Stack, open_stack
 
 _MOST_BYTES = 2_500_000  # of all images together
 _BYTES_FOR_A_PIXEL = 1.1  # measured: 8 bits, square root, compressed, in base64
-_SAMPLED = 20
+_SAMPLED = 20  # images, enough for the percentiles of the grey levels
 _DARKEST, _BRIGHTEST = 0.1, 99.99  # percentiles
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from flatmetric._arrays import FloatArray
 
-_LEVELS = 65_535
+_LEVELS = 65_535  # largest 16-bit number
 
 
 def packed(values: npt.NDArray[Any], kind: type[np.unsignedinteger[Any]]) -> str:

@@ -19,11 +19,11 @@ from flatmetric.scoring.score import Score
 ROWS = 36_000
 """At most this many molecules and detections in all frame browsers of a page together."""
 
-_MOST_SERIES = 600
-_ERROR_BINS = 61
-_CURVE_POINTS = 300
+_MOST_SERIES = 600  # points of a chart: one for each pixel of its width
+_ERROR_BINS = 61  # odd, so that one bin is centred on 0
+_CURVE_POINTS = 300  # more than a chart can resolve
 _CORE = 90.0  # percent of the molecules in the inner plot of errors
-_TAILS = 99.5
+_TAILS = 99.5  # percentile: single far errors must not shrink the rest
 
 
 def chosen_frames(cost: FloatArray, rows: IntArray, budget: int) -> IntArray:

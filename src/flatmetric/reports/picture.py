@@ -15,9 +15,9 @@ from flatmetric.scoring.score import Score
 MOST_PLACES = 150_000
 """Up to this many molecules and detections of all programs together, each has its place in the page."""
 _MOST_SQUARES = 2_400_000  # of all layers together
-_MOST_SHARED = 100_000
+_MOST_SHARED = 100_000  # rows, enough for the spread of errors to 0.2 %
 _USUAL_BLUR = 15.0  # nm, where nothing is matched
-_LEAST_BLUR = 2.0
+_LEAST_BLUR = 2.0  # nm: smaller spots vanish on the screen
 _NORMAL = 1.4826  # standard deviation over the median of the size, of normal errors
 _FAR_OFF = 0.5  # percent of the detections at each end that may lie outside the picture
 

@@ -16,7 +16,7 @@ from flatmetric.reports.page_data import rounded
 from flatmetric.sentences import pair_sentence
 from flatmetric.statistics.entries import Entry
 
-_MOST_FRAMES = 600
+_MOST_FRAMES = 600  # points of a chart: one for each pixel of its width
 
 
 def program_page(board: Board, program: str, home: str) -> str:

@@ -37,7 +37,7 @@ _PART_STYLES = {  # a notebook has none of the page's styles
 }
 _MAIN = ("challenge.jaccard", "challenge.recall", "challenge.precision", "challenge.rmse_xy", "challenge.efficiency")
 _REACH = 400.0  # nm: displacements that are drawn
-_MOST_POINTS = 20_000
+_MOST_POINTS = 20_000  # marks of a scatter plot; more hide each other
 _CELL = "padding:2px 10px 2px 0;text-align:left;background:none"
 
 

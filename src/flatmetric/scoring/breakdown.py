@@ -30,7 +30,7 @@ QUANTITIES: dict[Quantity, str] = {
     "frame": "frame",
 }
 Columns = dict[str, npt.NDArray[Any]]
-_MOST_BINS = 1000
+_MOST_BINS = 1000  # more rows than anyone reads; a typo otherwise
 
 
 def per_frame(score: Score) -> Columns:

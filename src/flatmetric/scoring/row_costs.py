@@ -12,7 +12,7 @@ from flatmetric.options.scoring import Weights
 from flatmetric.scoring.masses import left_over, masses
 from flatmetric.transport.result import FlatResult
 
-NO_PARTNER = -1
+NO_PARTNER = -1  # row number of no row
 
 
 @dataclass(frozen=True, slots=True, eq=False)

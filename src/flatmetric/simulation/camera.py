@@ -10,7 +10,7 @@ import numpy.typing as npt
 from flatmetric._arrays import FloatArray
 from flatmetric.errors import InputError
 
-_LARGEST = 65535
+_LARGEST = 65535  # of 16 bits
 
 
 @dataclass(frozen=True, slots=True)

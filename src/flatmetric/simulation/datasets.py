@@ -35,7 +35,7 @@ MODALITIES: Mapping[str, Pupil] = {
 
 Astigmatism was fitted to images of the challenge's training set, the double helix to its beads.
 """
-_MOST_MOLECULES_PER_FRAME = 100_000
+_MOST_MOLECULES_PER_FRAME = 100_000  # a frame then takes seconds; more is surely a typo
 _LEAST_WIDTH_NM, _MOST_WIDTH_NM = 500.0, 1e6
 
 

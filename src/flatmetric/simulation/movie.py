@@ -15,7 +15,7 @@ from flatmetric.simulation.datasets import Dataset
 from flatmetric.simulation.optics import channels_of, spots
 from flatmetric.simulation.structures import STRUCTURES, Tubes, label
 
-_MOST_STAYS = 50_000_000
+_MOST_STAYS = 50_000_000  # several numbers for each: a few GB
 _DIMMEST = 0.0075  # of the data set's photons: dimmer rows are dropped, as in the challenge's truth
 _BEAM_FLATNESS = 1.45  # 1: a Gaussian beam; that of the challenge is flatter in the middle
 _TRUTH, _IMAGES = 0, 1  # random streams of their own

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 OVERSAMPLING = 4  # samples along a pixel
 _SPOTS_AT_ONCE = 500  # it bounds the memory
 _BEAD_NM = 2000.0  # half the side of the square around a bead
-_FEWEST_PLANES = 9
+_FEWEST_PLANES = 9  # to interpolate a spot through the depth of field
 
 
 @dataclass(frozen=True, slots=True, eq=False)

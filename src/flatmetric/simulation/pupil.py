@@ -14,7 +14,7 @@ from flatmetric.errors import InputError
 from flatmetric.simulation.psf import OVERSAMPLING, Psf, sampled
 
 _SAMPLES = 432  # along the side of the computed field, several times that of the spot
-_HALF_SIDE_NM = 2500.0
+_HALF_SIDE_NM = 2500.0  # room for the light of a spot at the edge of the layer, 650 nm out of focus
 _Z_FIRST, _Z_STEP, _PLANES = -1000.0, 50.0, 41
 
 

@@ -9,22 +9,22 @@ import numpy as np
 
 from flatmetric._arrays import FloatArray
 
-_STEP_NM = 20.0
-_MICROTUBULE_RADIUS_NM = 12.5
+_STEP_NM = 20.0  # between points of a curve: less than the radius of a bend
+_MICROTUBULE_RADIUS_NM = 12.5  # half the known diameter of 25 nm
 # Microtubules as in the challenge's training sets: three in a field of 6.4 um, in parts side by side, so that a label
 # has 4 % of the others within 300 nm.
 _TUBES_PER_UM = 0.47
-_CROWDED_NM = 300.0
+CROWDED_NM = 300.0  # neighbours nearer than this have overlapping spots
 _CROWDED_SHARE, _CROWDED_FIELD_NM = 0.0425, 6400.0
-_DRAWS = 60
-_ALIKE = 0.03
+_DRAWS = 60  # structures tried until one is as crowded as the challenge's
+_ALIKE = 0.03  # relative difference in crowding that ends the draws
 _PULL, _PULL_NM = 0.9, 900.0  # how far a tube is drawn to another, and from how far
-_SMOOTH_NM = 150.0
+_SMOOTH_NM = 150.0  # width of the smoothing of curves: microtubules are stiff
 _BENDS = 4  # waves of a tube's direction
 _BEND = 0.35  # radians, each
-_BEND_WAVES_NM = (1500.0, 7000.0)
-_CELLS_PER_UM2 = 0.55
-_ER_RADIUS_NM = 30.0
+_BEND_WAVES_NM = (1500.0, 7000.0)  # shortest and longest wave of a bend: curves gentle over a field of 6.4 um
+_CELLS_PER_UM2 = 0.55  # meshes of the network: about 1.3 um wide, as light microscopes show them
+_ER_RADIUS_NM = 30.0  # of a tubule; literature gives diameters of 50 to 100 nm
 _ER_BULGE = 0.12  # sideways bend of a tubule against its length
 _SHEET_WAVES_NM = (5000.0, 5500.0, 3000.0)  # along x, y and both: the sheet of the network rises and falls
 _Z_SPREAD = 0.195  # standard deviation of z, of the layer's thickness
@@ -96,7 +96,7 @@ def _crowding(lines: list[FloatArray]) -> float:
     from scipy.spatial import cKDTree
 
     tree = cKDTree(np.concatenate([line[::4, :2] for line in lines]))
-    return float((tree.count_neighbors(tree, _CROWDED_NM) - tree.n) / tree.n**2)
+    return float((tree.count_neighbors(tree, CROWDED_NM) - tree.n) / tree.n**2)
 
 
 def _in_layer(lines: list[FloatArray], depth: float) -> tuple[FloatArray, ...]:

@@ -13,8 +13,7 @@ from flatmetric.localizations import Localizations
 from flatmetric.matching.molecules import rows_by_place, with_molecules
 from flatmetric.simulation.datasets import Dataset
 from flatmetric.simulation.movie import molecules
-
-CROWDED_NM = 300.0
+from flatmetric.simulation.structures import CROWDED_NM
 
 
 @dataclass(frozen=True, slots=True, eq=False)

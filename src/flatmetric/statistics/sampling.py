@@ -23,7 +23,7 @@ _BLOCK_PER_LIFE = 2  # a block is this many lives long, as molecules at its bord
 _BLOCK_PER_TIME = 5  # a block is this many autocorrelation times long, where molecules are not known
 _BLOCKS_IN_SPAN = 6  # at least, however long the autocorrelation: fewer leave no degrees of freedom
 _STAYS = 2  # a stretch is this many times as long as a molecule stays on
-_FEWEST_STRETCHES = 8
+_FEWEST_STRETCHES = 8  # in a movie, for a variance between them with 7 degrees of freedom
 _NEAR = 4.0  # times lam: a detection further from every molecule belongs to none
 
 _OF_MATCHES = tuple(name for name, _ in match_quantities(MatchedRows(*[np.ones((1, 3))] + [np.ones(1)] * 4)))

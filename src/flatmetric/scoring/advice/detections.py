@@ -11,13 +11,13 @@ import numpy as np
 from flatmetric._arrays import BoolArray, FloatArray, IntArray
 from flatmetric.scoring.advice.evidence import NEARLY, ROUND, SIGMAS, Evidence, Remedy, sigmas
 
-_QUANTILES = 40
+_QUANTILES = 40  # candidate limits: steps of 2.5 % of the rows
 _CELL = 100.0  # nm, of the map of false detections
-_FEWEST_IN_A_SPOT = 5
+_FEWEST_IN_A_SPOT = 5  # frames: fewer repeats happen by chance
 _BY_CHANCE = 1e-8  # probability of a hot spot
 _AROUND = [(i, j) for i in range(-3, 4) for j in range(-3, 4) if max(abs(i), abs(j)) > 1]  # the spot itself left out
 _TOUCHING = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)]
-_MOSTLY = 0.5
+_MOSTLY = 0.5  # a threshold helps where more than half of what it removes is false
 
 
 def hot_spots(evidence: Evidence) -> Remedy | None:

@@ -7,7 +7,7 @@ import numpy as np
 from flatmetric.scoring.advice.evidence import SIGMAS, Evidence, Remedy, sigmas
 
 _BETWEEN = (0.2, 0.8)  # of the way from one molecule to the other lies a detection of both
-_ASIDE = 0.35
+_ASIDE = 0.35  # of the distance of the two molecules: further off, the detection is not between them
 
 
 def merged(evidence: Evidence) -> Remedy | None:
