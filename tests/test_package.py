@@ -186,3 +186,54 @@ def test_names_are_loaded_when_asked_for() -> None:
     )
     out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert out.stderr.strip().endswith("AttributeError: module 'flatmetric' has no attribute 'zebra'")
+
+
+def rooms_of_the_map() -> dict[str, str]:
+    """What the map in CONTRIBUTING.md says of each folder, by its path."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    block = text.split("## The house", 1)[1].split("```")[1]
+    rooms, path = dict[str, str](), list[str]()
+    for line in block.strip("\n").splitlines():
+        entry = re.match(r"( *)([\w/]+)/ ", line)
+        if entry and len(entry[1]) < 10:
+            path = [*path[: len(entry[1]) // 2], entry[2]]
+            line = line[entry.end() :]
+        rooms["/".join(path)] = rooms.get("/".join(path), "") + line
+    return rooms
+
+
+def test_the_map_is_that_of_the_tree() -> None:
+    rooms = rooms_of_the_map()
+    inner = [*PACKAGE.rglob("*.py"), *(ROOT / "core").rglob("*.?pp")]
+    folders = {path.parent.relative_to(ROOT).as_posix() for path in inner}
+    beside = {"tests", "proofs", "benchmarks", "docs", "examples"}
+    assert set(rooms) == folders | beside
+    for path in PACKAGE.rglob("*.py"):
+        described = rooms[path.parent.relative_to(ROOT).as_posix()]
+        listed = re.search(rf"(?<!\w){path.stem}(?!\w)", described) is not None
+        one_of_many = re.search(r"one module for each (format|program|command)", " ".join(described.split()))
+        assert listed or one_of_many or path.stem == "__init__", f"the map lacks {path.relative_to(PACKAGE)}"
+
+
+def numbers_without_reason(text: str) -> list[str]:
+    """Constants of a module that are numbers, without a comment or a docstring that gives their reason."""
+    body, lines = ast.parse(text).body, text.splitlines()
+    names = []
+    for node, after in zip(body, [*body[1:], None], strict=True):
+        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+            continue
+        kinds = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.Tuple, ast.operator, ast.unaryop, ast.expr_context)
+        parts = list(ast.walk(node.value))
+        values = [part.value for part in parts if isinstance(part, ast.Constant)]
+        plain = all(isinstance(part, kinds) for part in parts) and all(type(one) in (int, float) for one in values)
+        described = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+        comment = "#" in lines[(node.end_lineno or 1) - 1] or lines[node.lineno - 2].startswith("#")
+        if plain and values and not described and not comment:
+            names.append(node.targets[0].id)
+    return names
+
+
+def test_every_number_has_its_reason() -> None:
+    assert numbers_without_reason('"""A module."""\n\n_LIMIT = 3\n_BYTES = 1 << 20  # a megabyte\n') == ["_LIMIT"]
+    for path in PACKAGE.rglob("*.py"):
+        assert numbers_without_reason(path.read_text(encoding="utf-8")) == [], path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from pathlib import Path
 
@@ -82,7 +83,7 @@ def test_no_verdict_stands_alone_on_a_file_that_is_wrong(files: list[Path], tmp_
     assert "its file is probably wrong (positions are 0.0" in doubt
     assert "times the true ones: they are not in nm), so these numbers don't reflect the program." in doubt
     assert printed.index(doubt) < printed.index("good is better than pixels")
-    assert doubt in page.read_text(encoding="utf-8")
+    assert doubt in html.unescape(page.read_text(encoding="utf-8"))
     assert "Fix " not in run("compare", *files).stdout
 
 

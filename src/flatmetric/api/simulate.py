@@ -279,5 +279,5 @@ def _settings(given: Any) -> dict[str, float]:
         try:
             settings[name.strip()] = float(value)
         except ValueError as error:
-            raise InputError(f"settings has {text!r}; give name=number, as threshold=4") from error
+            raise InputError(f"settings is {text!r}; give name=number, as threshold=4") from error
     return settings

@@ -274,7 +274,7 @@ def assignments(name: str) -> Callable[[str], dict[str, str]]:
         for part in text.split(","):
             key, equals, value = part.partition("=")
             if not equals or not value.strip():
-                raise InputError(f"{name} is {part!r}; give name=value pairs, as frame=2,x=3,y=4")
+                raise InputError(f"{name} has {part!r}; give name=value pairs, as frame=2,x=3,y=4")
             given[key.strip()] = value.strip()
         return given
 
