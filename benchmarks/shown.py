@@ -43,7 +43,7 @@ def read_table() -> list[dict[str, str]]:
 
 def highlights(table: list[dict[str, str]]) -> str:
     """Five rows of the table, as Markdown."""
-    rows = [["problem", "true and found points", "flatmetric", "peer", "its time", "ratio"]]
+    rows = [["problem", "true and detected points", "flatmetric", "peer", "its time", "ratio"]]
     for title, (regime, what, points, peer) in HIGHLIGHTS:
         (row,) = (
             one

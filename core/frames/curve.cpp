@@ -10,7 +10,7 @@
 namespace flatmetric {
 namespace {
 
-constexpr std::size_t kFramesAtATime = 16;
+constexpr std::size_t kFramesAtATime = 16;  // taken by a thread at a time; a curve costs more than a solve
 
 // Adds what one frame contributes to the curve.
 template <int D>

@@ -17,10 +17,10 @@
 namespace flatmetric {
 namespace {
 
-constexpr std::size_t kFramesAtATime = 64;
-constexpr std::size_t kPairsWorthAGrid = 64;
-constexpr std::size_t kPairsWorthATree = std::size_t{1} << 16;
-constexpr std::size_t kAhead = 6;  // partners that a true point knows of at a time
+constexpr std::size_t kFramesAtATime = 64;    // taken by a thread at a time: enough work to outweigh asking
+constexpr std::size_t kPairsWorthAGrid = 64;  // below, all pairs are faster
+constexpr std::size_t kPairsWorthATree = std::size_t{1} << 16;  // below, a grid is faster
+constexpr std::size_t kAhead = 6;                               // partners that a true point knows of at a time
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 struct Candidate {

@@ -16,14 +16,14 @@
 namespace flatmetric {
 namespace {
 
-constexpr std::size_t kFramesAtATime = 64;
-constexpr std::size_t kPairsWorthCells = std::size_t{1} << 14;
-constexpr std::size_t kPairsWorthThreads = std::size_t{1} << 18;
-constexpr Index kQueriesAtATime = 4096;
-constexpr std::size_t kRowsAtATime = 16;
-constexpr int kMostRings = 64;
-constexpr double kPerCell = 2.0;  // intended number of points
-constexpr Index kCrowd = 64;      // points in one cell that make trees the better choice
+constexpr std::size_t kFramesAtATime = 64;  // taken by a thread at a time: enough work to outweigh asking
+constexpr std::size_t kPairsWorthCells = std::size_t{1} << 14;    // below, all pairs are faster than cells
+constexpr std::size_t kPairsWorthThreads = std::size_t{1} << 18;  // below, starting threads costs more
+constexpr Index kQueriesAtATime = 4096;                           // of one frame, for each thread
+constexpr std::size_t kRowsAtATime = 16;                          // rows of cells that a thread takes at a time
+constexpr int kMostRings = 64;                                    // of cells around a point; then a tree is faster
+constexpr double kPerCell = 2.0;                                  // intended number of points
+constexpr Index kCrowd = 64;  // points in one cell that make trees the better choice
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // The sums of both sides.

@@ -12,8 +12,8 @@
 namespace flatmetric {
 namespace {
 
-constexpr std::size_t kFramesAtATime = 64;
-constexpr std::size_t kPairsWorthTree = std::size_t{1} << 14;
+constexpr std::size_t kFramesAtATime = 64;  // taken by a thread at a time: enough work to outweigh asking
+constexpr std::size_t kPairsWorthTree = std::size_t{1} << 14;  // below, all pairs are faster than a tree
 constexpr Index kNobody = -1;
 
 struct Best {

@@ -9,7 +9,7 @@
 namespace flatmetric {
 namespace {
 
-constexpr std::size_t kAtATime = std::size_t{1} << 14;
+constexpr std::size_t kAtATime = std::size_t{1} << 14;  // pairs taken by a thread at a time
 
 std::size_t parts(std::size_t count) { return (count + kAtATime - 1) / kAtATime; }
 

@@ -129,7 +129,10 @@ public:
     }
 
 private:
-    static constexpr Index kSmall = 512;          // points: up to here lists from a grid are faster than a tree
+    static constexpr Index kSmall = 512;  // points: up to here lists from a grid are faster than a tree
+    // Measured on the problems of multiscale_simplex.hpp and on 300 000 points with neighbours in reach (1.1 s on one
+    // thread): a quarter and four times each value change the sum of the times by 10 % at most. The rule needs to know
+    // which problems are local, not where exactly the two methods are equally fast.
     static constexpr Index kTile = 25000;         // targets of a tile: its points and labels fit into a core's cache
     static constexpr std::ptrdiff_t kTurns = 8;   // parts of a tile's sources after which its progress is looked at
     static constexpr int kMostRegions = 4;        // of a part that the simplex solves one by one before it takes all

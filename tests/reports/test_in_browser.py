@@ -554,7 +554,7 @@ def test_any_metric_against_any_other(browser: Browser, board: Path) -> None:
 
 def test_a_challenge_tells_what_was_seen_run_and_concluded(browser: Browser, challenge: Path) -> None:
     browser.open(challenge)
-    assert "Too few methods to say" in browser.text(".significant:last-of-type") or "claim" in browser.text("main")
+    assert "Too few methods to say" in browser.text(".verdict-line:last-of-type") or "claim" in browser.text("main")
     assert browser.script("return document.querySelectorAll('#agreement img').length") == 2
     assert browser.script("return [...document.querySelectorAll('#agreement img')].every(i => i.naturalWidth > 200)")
     assert "ER1.N3.LD, frame" in browser.text("#samples") and "MT4.N2.HD, frame" in browser.text("#samples")
