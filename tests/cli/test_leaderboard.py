@@ -7,6 +7,7 @@ import dataclasses
 import json
 import os
 import signal
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -68,6 +69,14 @@ def test_programs_are_ranked_in_each_data_set_and_overall(folder: Path) -> None:
     known = len(LEADERBOARD) - 1  # these results claim no uncertainty
     assert len(content["correlations"]) == 3 * known * (known - 1) // 2
     assert "| 1 | good | 1 | 1 to 1 |" in (folder / "leaderboard" / "leaderboard.md").read_text()
+
+
+def test_pairs_over_replicates_keep_their_earlier_key(folder: Path) -> None:
+    for number, old in enumerate(("one", "two"), 1):
+        (folder / old).rename(folder / f"MT-r{number}")
+    shutil.copytree(folder / "MT-r1", folder / "MT-r3")
+    pairs = fm.leaderboard(folder).to_dict()["kinds"]["MT"]["pairs"]
+    assert len(pairs) == 3 and all(pair["told"] is pair["significant"] for pair in pairs)
 
 
 def test_a_second_run_scores_only_what_is_new(folder: Path) -> None:

@@ -101,7 +101,10 @@ class Leaderboard(Displayed):
             "settings": self.settings,
             "datasets": {name: [asdict(s) for s in places] for name, places in board.datasets.items()},
             "overall": [asdict(standing) for standing in board.overall],
-            "kinds": {name: asdict(kind) for name, kind in board.kinds.items()},
+            "kinds": {
+                name: asdict(kind) | {"pairs": [pair.to_dict() for pair in kind.pairs]}
+                for name, kind in board.kinds.items()
+            },
             "metrics": [{"dataset": e.dataset, "program": e.program, **e.metrics} for e in self.entries],
             "correlations": [asdict(c) for c in board.correlations],
             "suspect": [{"dataset": d, "program": p, "remarks": texts} for (d, p), texts in suspect.items()],
