@@ -19,7 +19,7 @@ from flatmetric.execution import workers as execution
 from flatmetric.formats import text
 from flatmetric.formats.write import write
 from flatmetric.options.execution import Execution
-from flatmetric.options.scoring import RankOptions
+from flatmetric.options.ranking import RankOptions
 from flatmetric.quality.checking import check_tables
 from flatmetric.scoring.score import score_tables
 from flatmetric.statistics.comparison import compare_scores, lead_over

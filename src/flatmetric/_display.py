@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import os
@@ -72,13 +72,15 @@ def view_of(result: Displayed) -> Any:
     return _finder(result)
 
 
-class Wording(NamedTuple):
-    """How pages name arguments: `say` rewrites sentences that name arguments, which are
-    flags on the command line, and `command` is what makes the page again.
+class Wording:
+    """How pages name arguments: `say` rewrites sentences that name arguments, which are flags on the command line, and
+    `command` is what makes the page again.
     """
 
-    say: Callable[[str], str] = str
-    command: str | None = None
+    __slots__ = ("command", "say")
+
+    def __init__(self, say: Callable[[str], str] = str, command: str | None = None) -> None:
+        self.say, self.command = say, command
 
 
 _WORDING: ContextVar[Wording] = ContextVar("wording", default=Wording())

@@ -26,9 +26,9 @@ from flatmetric.challenges.store import FILE, ScoreStore
 from flatmetric.challenges.submissions import Submission, Submissions, find_submissions
 from flatmetric.formats.read import read_file
 from flatmetric.formats.write import write
+from flatmetric.options.ranking import RankOptions
 from flatmetric.options.reading import ReadOptions
 from flatmetric.options.rules import Wobble
-from flatmetric.options.scoring import RankOptions
 from tests.scenes import run, scene
 
 

@@ -6,8 +6,8 @@ import csv
 import dataclasses
 import json
 import os
-import signal
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys

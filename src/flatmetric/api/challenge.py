@@ -20,9 +20,9 @@ from flatmetric.execution.workers import Workers
 from flatmetric.options.base import REQUIRED, group, option, path_of, takes
 from flatmetric.options.certainty import Certainty
 from flatmetric.options.execution import Execution
+from flatmetric.options.ranking import RankOptions
 from flatmetric.options.reading import ReadOptions
 from flatmetric.options.rules import Protocol
-from flatmetric.options.scoring import RankOptions
 
 if TYPE_CHECKING:
     from flatmetric.challenges.runner import Run

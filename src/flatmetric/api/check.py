@@ -14,13 +14,12 @@ from flatmetric.execution.progress import Progress
 from flatmetric.formats.write import Written, files_of, writable_format, write
 from flatmetric.matching.matched import dimension
 from flatmetric.options.base import group, option, path_of, takes
+from flatmetric.options.checking import CheckOptions
 from flatmetric.options.rules import Protocol
-from flatmetric.options.scoring import CheckOptions
 from flatmetric.quality.checking import check_tables
 from flatmetric.quality.field import with_field
-from flatmetric.quality.findings import Findings
+from flatmetric.quality.findings import Findings, findings_of_files
 from flatmetric.quality.inspect import Inspection, inspect_table
-from flatmetric.scoring.checked import findings_of_files
 
 if TYPE_CHECKING:
     from flatmetric.api.types import Source

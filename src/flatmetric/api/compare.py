@@ -6,6 +6,7 @@ import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +17,23 @@ from flatmetric.execution.progress import Progress
 from flatmetric.execution.workers import Failed, Workers
 from flatmetric.formats.read import read_once
 from flatmetric.localizations import Localizations
-from flatmetric.options.base import takes
-from flatmetric.options.scoring import CompareOptions, ScoreOptions
+from flatmetric.options.base import group, takes
+from flatmetric.options.certainty import Certainty
+from flatmetric.options.scoring import MetricOptions, ScoreOptions
 from flatmetric.scoring.checked import score_and_check
 from flatmetric.scoring.score import Score
 from flatmetric.statistics.comparison import Comparison, compare_scores
 
 if TYPE_CHECKING:
     from flatmetric.api.types import Source
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions(ScoreOptions):
+    """The options of `compare`."""
+
+    metrics: MetricOptions = group(MetricOptions, without=("images",))
+    certainty: Certainty = group(Certainty)
 
 
 @takes(CompareOptions)

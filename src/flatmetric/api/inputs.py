@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flatmetric.errors import FindingWarning, InputError
 from flatmetric.execution.progress import Progress
@@ -18,8 +18,11 @@ from flatmetric.formats.file_options import options_of_file
 from flatmetric.formats.read import read_file
 from flatmetric.localizations import Localizations
 from flatmetric.options.reading import ReadOptions
-from flatmetric.options.scoring import CheckOptions, ScoreOptions
 from flatmetric.quality.findings import Finding, Findings
+
+if TYPE_CHECKING:
+    from flatmetric.options.checking import CheckOptions
+    from flatmetric.options.scoring import ScoreOptions
 
 
 def table_from(

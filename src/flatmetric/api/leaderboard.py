@@ -10,7 +10,7 @@ from flatmetric.challenges.leaderboard import Leaderboard, write_leaderboard
 from flatmetric.challenges.submissions import find_submissions
 from flatmetric.execution.progress import Progress
 from flatmetric.options.base import path_of, takes
-from flatmetric.options.scoring import LeaderboardOptions
+from flatmetric.options.ranking import LeaderboardOptions
 
 
 @takes(LeaderboardOptions)

@@ -15,20 +15,19 @@ from flatmetric.api.inputs import both_tables, table_from, warn
 from flatmetric.challenges.submissions import program_name
 from flatmetric.errors import InputError
 from flatmetric.execution.progress import Progress
-from flatmetric.execution.workers import Workers
 from flatmetric.options.base import group, takes
 from flatmetric.options.certainty import Certainty
 from flatmetric.options.execution import ROWS_AT_A_TIME
 from flatmetric.options.scoring import RangeOptions, ScoreOptions
 from flatmetric.quality.field import with_field
-from flatmetric.quality.findings import Findings
-from flatmetric.scoring.checked import findings_of_files, score_and_check
+from flatmetric.quality.findings import Findings, findings_of_files
+from flatmetric.scoring.checked import score_and_check
 from flatmetric.scoring.intervals import Intervals
-from flatmetric.scoring.ranges import RangedScore, score_ranges
 from flatmetric.scoring.score import Score
 
 if TYPE_CHECKING:
     from flatmetric.api.types import Source
+    from flatmetric.scoring.ranges import RangedScore
 
 
 @takes(ScoreOptions)
@@ -106,6 +105,9 @@ def score_in_ranges(
     >>> round(s.flat_metric.value, 3), s.challenge.tp, s.challenge.fn
     (41.667, 2, 1)
     """
+    from flatmetric.execution.workers import Workers
+    from flatmetric.scoring.ranges import score_ranges
+
     execution = options.execution
     if options.metrics.link is not None:
         raise InputError("link= needs all rows at once; leave rows_at_a_time= out")

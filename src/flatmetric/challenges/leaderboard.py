@@ -23,8 +23,9 @@ from flatmetric.execution.workers import Failed, Workers
 from flatmetric.formats.file_options import KnownOptions, options_of_file
 from flatmetric.formats.read import read_file, read_once
 from flatmetric.metrics.table import LEADERBOARD
+from flatmetric.options.ranking import RankOptions
 from flatmetric.options.reading import ReadOptions
-from flatmetric.options.scoring import RankOptions, ScoreOptions
+from flatmetric.options.scoring import ScoreOptions
 from flatmetric.scoring.checked import score_and_check
 from flatmetric.scoring.score import Score
 from flatmetric.statistics.correlations import Correlation

@@ -20,7 +20,7 @@ Keywords = dict[str, Any]
 """The flags of a command that are keywords of the library's function, with their values."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Argument:
     """A positional argument: its name in the usage line, its help, and whether it may be repeated."""
 

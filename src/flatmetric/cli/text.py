@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from flatmetric.cli.options import FLAGS
 from flatmetric.metrics.table import FAMILIES, METRICS
 from flatmetric.options.base import keywords_of
-from flatmetric.options.scoring import RankOptions, ScoreOptions
+from flatmetric.options.scoring import ScoreOptions
 from flatmetric.quality.findings import BY_HAND
 from flatmetric.sentences import (
     budget_sentence,
@@ -61,10 +61,7 @@ def as_flags(sentence: str) -> str:
 @cache
 def _flags() -> dict[str, str]:
     """The flags of the commands in use and of `score`, by their keywords."""
-    of_library = {
-        name: f"--{name.replace('_', '-')}" for kind in (ScoreOptions, RankOptions) for name in keywords_of(kind)
-    }
-    return of_library | FLAGS
+    return {name: f"--{name.replace('_', '-')}" for name in keywords_of(ScoreOptions)} | FLAGS
 
 
 def _as_flag(match: re.Match[str]) -> str:

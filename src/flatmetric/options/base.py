@@ -26,7 +26,7 @@ REQUIRED = ...
 """The default of an option that must be given."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Option:
     """An option besides its name, type and default. `{file}` in the help becomes the name of the file it is about.
 
@@ -50,7 +50,7 @@ def option(default: Any, help: str, **more: Any) -> Any:
     return dataclasses.field(default=default, metadata={"option": Option(help, **more)})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Group:
     """A group among the options of a function: which of its fields are keywords there, and under which names.
 
@@ -126,7 +126,7 @@ def group(
     return dataclasses.field(default_factory=lambda: make(**defaults), metadata={"group": declared})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Keyword:
     """An option as a keyword of a function: its name, type (as text), default there, and section of the help."""
 

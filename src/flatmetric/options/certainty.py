@@ -13,7 +13,7 @@ from flatmetric.options.base import option
 _FEWEST_DRAWS = 100  # fewer can't give a p-value of 0.01
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Certainty:
     """The confidence level of intervals, `ci`, in percent (None: no intervals are asked for), the random draws behind
     simultaneous p-values, and the length of an independent block.

@@ -12,7 +12,7 @@ ROWS_AT_A_TIME = 5_000_000
 """Rows of truth and result that are scored together by default: about 1 GB of memory."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Execution:
     """How work is done; a function takes those that apply to it."""
 

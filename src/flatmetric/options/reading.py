@@ -20,7 +20,7 @@ LIMITS = ("max_rows", "max_bytes", "max_members")
 """Limits on what a file from a stranger may hold."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReadOptions:
     """What the user knows about a file; None leaves it to the file.
 

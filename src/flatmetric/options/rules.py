@@ -19,7 +19,7 @@ from flatmetric.options.base import Option, numbers, option
 Matching = Literal["greedy", "optimal"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Wobble:
     """A table of lateral shifts by depth, nm: `dx`, `dy` are added to true molecules whose z is nearest to `z`.
 
@@ -60,7 +60,7 @@ class Wobble:
         return self.dx[row], self.dy[row]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Protocol:
     """The rules of a comparison. Lengths in nm.
 

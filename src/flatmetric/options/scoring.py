@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -25,7 +24,7 @@ DEFAULT_LAM = 125.0
 _MOST_DIGITS = 290  # of c^p: sums of such powers stay below the largest floating-point number, 1.8e308
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Imaging:
     """How molecules were imaged: what the precision bound needs besides their photons.
 
@@ -78,7 +77,7 @@ def _imaging(text: str) -> Imaging:
     return Imaging.parse(values)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Link:
     """Detections within `radius` nm of each other, with at most `gap` empty frames in between, are one molecule.
 
@@ -106,7 +105,7 @@ def _link(text: str) -> Link:
     return Link(radius, int(gap[0]))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class MetricOptions:
     """How the metrics are computed.
 
@@ -244,49 +243,3 @@ class RangeOptions(ScoreOptions):
     metrics: MetricOptions = group(MetricOptions, without=("images",))
     certainty: Certainty = group(Certainty, only=(), ci=None)
     execution: Execution = group(Execution, only=("jobs", "rows_at_a_time", "scratch"))
-
-
-@dataclass(frozen=True, kw_only=True)
-class CompareOptions(ScoreOptions):
-    """The options of `compare`."""
-
-    metrics: MetricOptions = group(MetricOptions, without=("images",))
-    certainty: Certainty = group(Certainty)
-
-
-@dataclass(frozen=True, kw_only=True)
-class CheckOptions:
-    """The options of `check`."""
-
-    metrics: MetricOptions = group(MetricOptions, only=("lam",))
-    rules: Protocol = group(Protocol, only=("dim", "fov", "border", "first_frame", "last_frame"))
-    pred: ReadOptions = group(ReadOptions, file="RESULT")
-    truth: ReadOptions = group(
-        ReadOptions, file="TRUTH", prefix="truth_", shared=("pixel_size", "skip_bad_rows"), without=LIMITS
-    )
-    execution: Execution = group(Execution, only=("threads",))
-    apply: str | os.PathLike[str] | None = option(
-        None, "Write RESULT with everything fixed that can be.", section="Output", metavar="OUT"
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class RankOptions(ScoreOptions):
-    """The options of functions that score and rank many results."""
-
-    metrics: MetricOptions = group(MetricOptions, without=("images",))
-    certainty: Certainty = group(Certainty)
-    execution: Execution = group(Execution, only=("jobs", "timeout"))
-    replace: bool = option(False, "Replace a leaderboard that was made with other settings.", section="Output")
-
-
-@dataclass(frozen=True, kw_only=True)
-class LeaderboardOptions(RankOptions):
-    """The options of `leaderboard`."""
-
-    out: str | os.PathLike[str] | None = option(
-        None, "Folder for the leaderboard; default: FOLDER/leaderboard.", section="Output", metavar="DIR"
-    )
-    latex: str | os.PathLike[str] | None = option(
-        None, "Also write the ranks as LaTeX tables.", section="Output", metavar="FILE"
-    )

@@ -8,7 +8,8 @@ import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray
 from flatmetric.plots import style
-from flatmetric.simulation.traits import CROWDED_NM, Likeness, Shining
+from flatmetric.simulation.structures import CROWDED_NM
+from flatmetric.simulation.traits import Likeness, Shining
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

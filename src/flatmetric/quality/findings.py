@@ -406,3 +406,15 @@ def _rounded(size: float) -> float:
     """A pixel size in nm: a round one, if it is that within what can be measured."""
     round_one = float(f"{size:.3g}")
     return round_one if abs(round_one / size - 1) < _MEASURED else float(f"{size:.6g}")
+
+
+def findings_of_files(
+    truth: Localizations, pred: Localizations, warnings: tuple[str, ...] = (), of_field: Finding | None = None
+) -> list[Finding]:
+    """What looked wrong when tables were read and matched, and about the field of view."""
+    findings = []
+    for table, side in ((truth, "truth"), (pred, "pred")):
+        where = table.provenance.file or side
+        findings += [Finding("file", f"{where}: {text}", None, None, 1.0) for text in table.provenance.warnings]
+    findings += [Finding("file", text, None, None, 1.0) for text in warnings]
+    return findings if of_field is None else [*findings, of_field]

@@ -7,7 +7,7 @@ import dataclasses
 from flatmetric.localizations import Localizations
 from flatmetric.options.scoring import ScoreOptions
 from flatmetric.quality.field import with_field
-from flatmetric.quality.findings import Finding, Findings
+from flatmetric.quality.findings import Findings, findings_of_files
 from flatmetric.scoring.score import Score, score_tables
 
 
@@ -30,15 +30,3 @@ def score_and_check(truth: Localizations, pred: Localizations, options: ScoreOpt
         matched = scored.matched
         findings += check_window(matched.truth, matched.pred, scored.lam, rules, scored.dim, matched.threads)
     return dataclasses.replace(scored, name=name, findings=Findings(tuple(findings), truth, pred, scored.lam))
-
-
-def findings_of_files(
-    truth: Localizations, pred: Localizations, warnings: tuple[str, ...] = (), of_field: Finding | None = None
-) -> list[Finding]:
-    """What looked wrong when tables were read and matched, and about the field of view."""
-    findings = []
-    for table, side in ((truth, "truth"), (pred, "pred")):
-        where = table.provenance.file or side
-        findings += [Finding("file", f"{where}: {text}", None, None, 1.0) for text in table.provenance.warnings]
-    findings += [Finding("file", text, None, None, 1.0) for text in warnings]
-    return findings if of_field is None else [*findings, of_field]
