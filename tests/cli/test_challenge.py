@@ -159,7 +159,7 @@ def test_real_results_of_real_programs_give_the_same_figures(tmp_path: Path) -> 
             ("--program", "log=true {out}", "--participant", "log"),
             "two programs are called log",
         ),
-        (("--dataset", "MT9"), "dataset is 'MT9'"),
+        (("--dataset", "MT9"), "--dataset is 'MT9'"),
         (("--dataset", "MT3.N2.LD", "--dataset", "MT3.N2.LD"), "two data sets have the same name"),
         (("--time-limit", "0"), "--time-limit is 0"),
         (("--from", "/no/such/folder"), "is not a folder"),

@@ -133,7 +133,8 @@ def _click_argument(name: str, argument: Argument) -> click.Parameter:
 def _click_option(keyword: Keyword) -> click.Option:
     name, declared, default = keyword.name, keyword.option, keyword.default
     is_switch = keyword.type == "bool"
-    FLAGS[name] = flag = f"--{declared.flag or name.replace('_', '-')}"
+    flag = f"--{declared.flag or name.replace('_', '-')}"
+    FLAGS[name] = FLAGS[declared.flag or name] = flag
     more: dict[str, Any] = {} if default is REQUIRED else {"default": default}
     if declared.bare is not None:
         more["flag_value"] = declared.bare

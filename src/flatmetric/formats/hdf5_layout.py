@@ -57,11 +57,6 @@ class Header:
         """The content of the first message of a kind."""
         return next((content for what, content, _ in self.messages if what == kind), None)
 
-    @property
-    def is_group(self) -> bool:
-        """Whether it holds members."""
-        return any(kind in (_SYMBOL_TABLE, _LINK_INFO, _LINK) for kind, _, _ in self.messages)
-
 
 @dataclass(frozen=True, slots=True)
 class GroupLink:
