@@ -55,8 +55,8 @@ def tune(folder: str | os.PathLike[str], *, progress: Progress | None = None, op
     >>> import tempfile
     >>> import flatmetric as fm
     >>> made = fm.simulate(dataset="MT0.N1.HD", out=tempfile.mkdtemp(), frames=9)
-    >>> found = fm.tune(made.stack.parent, method="dog", budget=6)
-    >>> found.best.value <= found.usual.value, sorted(found.settings)
+    >>> tuned = fm.tune(made.stack.parent, method="dog", budget=6)
+    >>> tuned.best.value <= tuned.usual.value, sorted(tuned.settings)
     (True, ['max_sigma', 'min_sigma', 'overlap', 'threshold'])
     """
     from flatmetric.challenges.tuning import training_files, tune_folder

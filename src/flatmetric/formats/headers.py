@@ -120,7 +120,7 @@ def find_columns(cells: Sequence[str]) -> dict[str, FoundColumn]:
     {'frame': 3, 'x': 1, 'y': 2, 'id': 0}
     """
     headings = [heading(cell) for cell in cells]
-    found = {}
+    columns = {}
     for name, spellings in _SPELLINGS.items():
         ranked = [
             (spellings.index(h.squeezed), _unit_rank(h.unit), at)
@@ -129,8 +129,8 @@ def find_columns(cells: Sequence[str]) -> dict[str, FoundColumn]:
         ]
         if ranked:
             at = min(ranked)[2]
-            found[name] = FoundColumn(at, headings[at].unit, headings[at].text)
-    return found
+            columns[name] = FoundColumn(at, headings[at].unit, headings[at].text)
+    return columns
 
 
 def _unit_rank(unit: str | None) -> int:

@@ -37,8 +37,8 @@ class FlatMetric(nn.Module):
     >>> import torch
     >>> metric = FlatMetric(lam=125.0)
     >>> metric.update(torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 0.0], [900.0, 0.0]]))
-    >>> found = metric.compute()
-    >>> found["value"].item(), found["jaccard"].item(), found["rmse_xy"].item()
+    >>> result = metric.compute()
+    >>> result["value"].item(), result["jaccard"].item(), result["rmse_xy"].item()
     (65.0, 50.0, 5.0)
     """
 

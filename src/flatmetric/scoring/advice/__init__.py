@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flatmetric.scoring.advice.detections import hot_spots, repeated, threshold
-from flatmetric.scoring.advice.evidence import Evidence, Look
+from flatmetric.scoring.advice.evidence import Evidence, RemedySearch
 from flatmetric.scoring.advice.groups import crowded, dim, edge
 from flatmetric.scoring.advice.pairs import merged
 from flatmetric.scoring.advice.shift import without_bias
@@ -19,9 +19,9 @@ MOST = 5
 """At most this many pieces of advice."""
 
 _LEAST_SHARE = 0.01  # of the Flat Metric: less is not worth a sentence
-_CROWDING: tuple[Look, ...] = (crowded, merged)
+_CROWDING: tuple[RemedySearch, ...] = (crowded, merged)
 """Two views of one cause: only the one that explains more is reported."""
-_LOOKS: tuple[Look, ...] = (edge, dim, depth, frames, hot_spots, repeated, threshold, *_CROWDING)
+_SEARCHES: tuple[RemedySearch, ...] = (edge, dim, depth, frames, hot_spots, repeated, threshold, *_CROWDING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def advice_for(score: Score) -> tuple[Advice, ...]:
     if bias is not None and bias[0].gain >= least:
         chosen.append(bias[0])
         evidence = bias[1]
-    left = list(_LOOKS)
+    left = list(_SEARCHES)
     while len(chosen) < MOST:
         remedies = [(remedy, look) for look in left if (remedy := look(evidence)) is not None and remedy.gain >= least]
         if not remedies:

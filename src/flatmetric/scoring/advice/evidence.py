@@ -190,5 +190,5 @@ def _pairs_numbered(first: FloatArray | IntArray, second: FloatArray) -> IntArra
     return np.unique(first + 1j * second, return_inverse=True)[1].ravel()
 
 
-Look = Callable[[Evidence], Remedy | None]
+RemedySearch = Callable[[Evidence], Remedy | None]
 """Looks for one kind of fault."""
