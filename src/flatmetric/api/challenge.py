@@ -85,7 +85,7 @@ class ChallengeOptions(RankOptions):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Challenge:
-    """What a challenge came to: the leaderboard, every run, the settings that tuning chose, and how metrics correlate
+    """The outcome of a challenge: leaderboard, every run, the settings that tuning chose, and how metrics correlate
     with efficiency. `verdict` states whether the paper's claim holds; `not_installed` are packages of localizers that
     did not take part; `files` are what was written.
     """

@@ -140,7 +140,7 @@ def _scratch(options: RangeOptions, pred: Any, executor: Executor | None) -> Pat
     named = options.execution.scratch
     if named is not None:
         if not Path(named).is_dir():
-            raise InputError(f"{named}: the folder for what is too large for memory does not exist; make it first")
+            raise InputError(f"{named}: the scratch folder does not exist; create it first")
         return Path(named)
     return Path(pred).resolve().parent if executor is not None and isinstance(pred, (str, os.PathLike)) else None
 

@@ -83,7 +83,7 @@ class Simulated:
         return read_file(self.truth, ReadOptions())
 
     def compare(self, truth: Source) -> Likeness:
-        """How like another truth this one is: a file, a table or a dict; `rows` has the numbers.
+        """Compare this truth with another, given as a file, a table or a dict; `rows` has the numbers.
 
         Examples
         --------

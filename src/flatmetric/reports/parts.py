@@ -307,7 +307,7 @@ HOW_TO_READ = (
     "partner within 2 lam.",
     "In every picture truth is magenta or a ring, the result green or a dot; a plus is missed, a cross is false. Blue "
     "is displaced, red-orange missed, yellow false; programs have colours of their own.",
-    "Names with a dotted line explain themselves when you point at them or reach them with the tab key.",
+    "Names with a dotted line show their definition when you hover over them or tab to them.",
 )
 
 
@@ -330,7 +330,7 @@ def method(score: Score, inputs: Mapping[str, Score], command: str) -> Section:
     words = (
         "The Flat Metric is the least cost of turning the detections into the true molecules: moving costs the "
         f"distance, leaving a molecule or a detection without a partner costs lam = {score.lam:g} nm, and nothing is "
-        "moved further than 2 lam. Different frames never meet. It is solved exactly, and a lower bound proves it."
+        "moved further than 2 lam. Each frame is solved separately. It is solved exactly, and a lower bound proves it."
     )
     header = ["input", "file", "rows", "format", "sha256", "conversions"]
     body = (

@@ -38,7 +38,7 @@ def program_page(board: Board, program: str, home: str) -> str:
         Section("results", "Results", _results(board, entries)),
         Section("next", "What to do next", _advice(entries)),
         Section("frames", "Frame by frame", "".join(_series(at, entry) for at, entry in enumerate(entries))),
-        Section("others", "Beside the others", _pairs(board, program)),
+        Section("others", "Compared with the others", _pairs(board, program)),
         Section("method", "Method", parts.made_by(board.command), printed=False),
     ]
     series = [_content(at, entry) for at, entry in enumerate(entries)]
