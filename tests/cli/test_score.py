@@ -253,3 +253,8 @@ def test_molecules_by_place_are_said_in_the_json(tmp_path: Path) -> None:
     content = scored(truth, truth)
     assert content["molecules"]["tp"] == 2
     assert any("one molecule" in step for step in content["inputs"]["truth"]["conversions"])
+
+
+def test_in_2d_the_efficiency_is_printed_once() -> None:
+    data = Path(fm.__file__).parent / "data"
+    assert run("score", data / "demo_truth.csv", data / "demo_dog.csv").stdout.count("efficiency ") == 1

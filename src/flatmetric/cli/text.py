@@ -170,7 +170,7 @@ def _metric_lines(score: BaseScore, notes: _Footnotes) -> list[str]:
     """Every metric that the table gives a line, a line each; one whose metrics are all undefined is short, or left out
     where the reason goes without saying.
     """
-    undefined, on_line = score.undefined(), dict[str, list[str]]()
+    undefined, on_line, printed = score.undefined(), dict[str, list[str]](), set[str]()
     for key, metric in METRICS.items():
         if metric.line not in (None, "budget") and getattr(score, key.split(".")[0]) is not None:
             on_line.setdefault(metric.line or "", []).append(key)
@@ -184,7 +184,9 @@ def _metric_lines(score: BaseScore, notes: _Footnotes) -> list[str]:
             shown = [notes.mark(str(reasons.pop()))]
         else:
             shown = [METRICS[key].label.format(_value(score, key, undefined, notes)) for key in keys]
-        lines.append(f"  {name:<9}  {'  '.join(shown)}")
+        if not printed.issuperset(shown):  # in 2D the lateral efficiency is the overall one
+            lines.append(f"  {name:<9}  {'  '.join(shown)}")
+        printed.update(shown)
     return lines
 
 

@@ -49,7 +49,7 @@ def comparison_page(comparison: Comparison, command: str, movie: Movie | None = 
     lead = comparison.lead() if all(len(score.matched.truth_kept) for score in comparison.scores) else None
     sections = [
         Section("beside", "Side by side", left_out + parts.picture(_PLACES)),
-        Section("shared", "What one finds and the other misses", _shared(), short="Found and missed"),
+        Section("shared", "Molecules that only one detects", _shared(), short="Detected by one"),
         *detail_sections(detailed, binned, _PLACES),
         Section("pairs", "Every pair", _pairs(comparison) + _lead(lead), printed=False, short="Pairs"),
         parts.method(scored[0].score, {one.name: one.score for one in scored}, command),
