@@ -10,8 +10,10 @@ import io
 import json
 import os
 import platform
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ _ALWAYS_ALLOWED = 16 << 20
 LARGEST_RATIO = 100  # times: text packs by 20 at most, a bomb by 1000 and more
 MOST_MEMBERS = 10_000  # of an archive, by default
 _LARGEST_TOML = 1 << 20  # bytes: a thousand submissions take a tenth of it
+_FRESH_S = 2.0  # several times the resolution of the times of common file systems
 _HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 """Tells the machines apart that write into one folder."""
 
@@ -110,6 +113,35 @@ def state_of(there: os.stat_result) -> str:
     True
     """
     return f"{there.st_size} {there.st_mtime_ns} {there.st_ctime_ns} {there.st_ino}"
+
+
+def is_settled(there: os.stat_result) -> bool:
+    """Whether the state of a file identifies its content: one that has just changed may change again within the
+    resolution of its times.
+    """
+    return time.time() - max(there.st_mtime, there.st_ctime) > _FRESH_S
+
+
+def content_hash(path: Path) -> str:
+    """The SHA-256 of the content of a file; it is computed again whenever anything about the file has changed.
+
+    Examples
+    --------
+    >>> content_hash(Path("/dev/null"))[:8]
+    'e3b0c442'
+    """
+    there = path.stat()
+    return _hash_of_state(path, state_of(there)) if is_settled(there) else _hash_of(path)
+
+
+@lru_cache(maxsize=64)
+def _hash_of_state(path: Path, _state: str) -> str:
+    return _hash_of(path)
+
+
+def _hash_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_toml(path: Path) -> dict[str, Any]:

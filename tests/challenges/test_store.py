@@ -20,7 +20,8 @@ import numpy as np
 import pytest
 
 import flatmetric as fm
-from flatmetric.challenges import leaderboard, store
+from flatmetric import _files
+from flatmetric.challenges import leaderboard
 from flatmetric.challenges.leaderboard import write_leaderboard
 from flatmetric.challenges.store import FILE, ScoreStore
 from flatmetric.challenges.submissions import Submission, Submissions, find_submissions
@@ -164,7 +165,7 @@ def test_a_file_that_changes_with_its_size_and_within_a_second_is_read_anew(fold
 
 def test_a_file_of_the_same_size_and_an_old_time_is_read_anew(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As programs that copy files leave it."""
-    monkeypatch.setattr(store, "_FRESH_S", -1.0)
+    monkeypatch.setattr(_files, "_FRESH_S", -1.0)
     path = folder / "one" / "results" / "mine.csv"
     text, times = path.read_text(), path.stat()
     before = flat_metric(folder)
@@ -252,3 +253,25 @@ def test_one_bad_truth_is_the_reason_of_all_its_results(folder: Path) -> None:
 def test_results_are_read_as_asked(folder: Path) -> None:
     (entry,) = fm.leaderboard(folder, out=folder / "board", shift=(90.0, 0.0)).entries
     assert (entry.metrics["flat_metric"] or 0.0) > flat_metric(folder) + 20
+
+
+def test_a_truth_rewritten_with_the_same_size_and_time_is_read_again(tmp_path: Path) -> None:
+    """Once the old truth was used for the new one in the same process, and stored under the key of the new one."""
+    truth, results = tmp_path / "one" / "truth.csv", tmp_path / "one" / "results"
+    results.mkdir(parents=True)
+    rows = "".join(f"{frame},{{}},100.0\n" for frame in range(1, 31))
+    header = '"frame","x [nm]","y [nm]"\n'
+    (results / "mine.csv").write_text(header + rows.replace("{}", "105.0"))
+    truth.write_text(header + rows.replace("{}", "100.0"))
+    then = truth.stat()
+    assert flat_metric(tmp_path, check=False) == pytest.approx(5)
+    truth.write_text(header + rows.replace("{}", "200.0"))
+    os.utime(truth, ns=(then.st_atime_ns, then.st_mtime_ns))
+    assert truth.stat().st_size == then.st_size
+    assert fm.score(truth, results / "mine.csv", check=False).flat_metric.value == pytest.approx(95)
+    assert flat_metric(tmp_path, check=False) == pytest.approx(95)
+    both = {"a": results / "mine.csv", "b": results / "mine.csv"}
+    assert fm.compare(truth, both, check=False).scores[0].flat_metric.value == pytest.approx(95)
+    assert float(run("leaderboard", tmp_path, "--out", tmp_path / "board", "--no-check").returncode) == 0
+    (entry,) = json.loads((tmp_path / "board" / "leaderboard.json").read_text())["metrics"]
+    assert entry["flat_metric"] == pytest.approx(95)

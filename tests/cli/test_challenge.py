@@ -225,12 +225,16 @@ def test_participants_that_all_fail_leave_a_board_of_reasons(tmp_path: Path) -> 
     assert (tmp_path / "challenge.html").exists()
 
 
-def test_a_program_that_was_edited_is_run_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("shell", ["sh ", ""])
+def test_a_program_that_was_edited_is_run_again(tmp_path: Path, shell: str) -> None:
+    """Whether it is named after an interpreter or run itself, and even if its size and time stay the same."""
     script = tmp_path / "mine.sh"
-    command = f"mine=sh {script} {{stack}} {{out}}"
+    command = f"mine={shell}{script} {{stack}} {{out}}"
     places = []
     for x in (1000, 2000):
-        script.write_text(f'printf "1,{x},1000,0,500\\n2,{x},1000,0,500\\n" > "$2"\n')
+        script.write_text(f'#!/bin/sh\nprintf "1,{x},1000,0,500\\n2,{x},1000,0,500\\n" > "$2"\n')
+        script.chmod(0o755)
+        os.utime(script, (1e9, 1e9))
         options = (
             "--dataset",
             "MT4.N2.HD",

@@ -33,6 +33,7 @@ from flatmetric.statistics.entries import Entry, entry_of
 from flatmetric.statistics.ranking import DatasetKind, Ranking, Standing, rank
 from flatmetric.version import __version__
 
+_Scored = tuple[Entry | str, tuple[str | None, str | None]]
 _WORTH_PROCESSES = 64  # results of a twentieth of a second each: fewer don't make up for the start of processes
 FILES = ("leaderboard.csv", "leaderboard.json", "leaderboard.md")
 """What `write_leaderboard` writes."""
@@ -389,16 +390,17 @@ def _score_all(
         if outcomes[at] is None:
             todo.append(at)
 
-    def keep(number: int, outcome: Entry | str | Failed) -> None:
+    def keep(number: int, scored: _Scored | Failed) -> None:
         at = todo[number]
-        if isinstance(outcome, Failed):
-            outcome = f"{submissions[at].result}: {outcome.reason}"
-        elif isinstance(outcome, str):
+        if isinstance(scored, Failed):
+            scored = f"{submissions[at].result}: {scored.reason}", (None, None)
+        outcome, hashes = scored
+        if isinstance(outcome, str):
             for path in (submissions[at].truth, submissions[at].result):  # as they were given
                 outcome = outcome.replace(str(path.absolute()), str(path))
         outcomes[at] = outcome
         key = keys[at]
-        if isinstance(outcome, Entry) and key is not None and store.is_unchanged(submissions[at]):
+        if isinstance(outcome, Entry) and key is not None and store.is_unchanged(submissions[at], hashes):
             store.save(key, outcome)
 
     tasks = [
@@ -415,13 +417,16 @@ def _reading(one: Submission, options: ScoreOptions, known: KnownOptions) -> Rea
         return str(error)
 
 
-def _score_one(one: Submission, reading: ReadOptions, options: ScoreOptions) -> Entry | str:
-    """The entry of a submission, or why there is none; one thread, since the others score other results."""
+def _score_one(one: Submission, reading: ReadOptions, options: ScoreOptions) -> _Scored:
+    """The entry of a submission, or why there is none, and the hashes of what was read; one thread, since the others
+    score other results.
+    """
     try:
         truth, pred = read_once(one.truth, options.truth), read_file(one.result, reading, threads=1)
         score = score_and_check(truth, pred, options)
-        return replace(entry_of(one.dataset, one.program, score), advice=tuple(map(str, score.advice)))
+        entry = replace(entry_of(one.dataset, one.program, score), advice=tuple(map(str, score.advice)))
+        return entry, (truth.provenance.sha256, pred.provenance.sha256)
     except InputError as error:
-        return str(error)
+        return str(error), (None, None)
     except MemoryError:
-        return f"{one.result}: takes more memory than there is"
+        return f"{one.result}: takes more memory than there is", (None, None)

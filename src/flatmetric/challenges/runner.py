@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import re
 import shlex
@@ -18,11 +17,10 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from flatmetric._files import csv_text, json_text, make_folder, read_json, state_of, write_text
+from flatmetric._files import content_hash, csv_text, json_text, make_folder, read_json, write_text
 from flatmetric.errors import InputError
 from flatmetric.execution.progress import Progress
 from flatmetric.execution.workers import Failed, Workers
@@ -259,21 +257,11 @@ class _Lease:
 def _simulate(folder: Path, dataset: Dataset, seed: int, progress: Progress | None, workers: Workers) -> None:
     if not is_simulated(folder, dataset, seed):
         simulate_folder(folder, dataset, seed, progress, workers.of_kind("processes"))
-    images = _hash_of(folder / STACK)
+    images = content_hash(folder / STACK)
     for record in folder.glob("runs/*.json"):
         if read_json(record).get("images") != images:  # a result on other images
             (folder / "results" / f"{record.stem}.csv").unlink(missing_ok=True)
             record.unlink()
-
-
-def _hash_of(stack: Path) -> str:
-    return _hash_of_state(stack, state_of(stack.stat()))
-
-
-@lru_cache(maxsize=64)
-def _hash_of_state(stack: Path, _state: str) -> str:
-    with stack.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _seed_of(name: str) -> int:
@@ -287,9 +275,9 @@ def run_program(folder: Path, program: Program, time_limit: float, lease: Path) 
     own = program.command[0] in (OURS[0], sys.executable)  # its path may differ next time
     made_by: dict[str, Any] = {
         "command": list(program.command[1 if own else 0 :]),
-        "files": _files_of(program.command[1:]),
+        "files": _files_of(program.command[1 if own else 0 :]),
         "version": __version__,
-        "images": _hash_of(folder / STACK),
+        "images": content_hash(folder / STACK),
     }
     if program.output is not None or program.read is not None:
         made_by |= {"output": program.output, "read": None if program.read is None else dict(program.read)}
@@ -404,14 +392,12 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _files_of(command: Sequence[str]) -> dict[str, list[int]]:
-    """Size and modification time of the files that a command names, so that a changed script runs again."""
-    files = {}
-    for part in command:
-        if Path(part).is_file():
-            there = Path(part).stat()
-            files[part] = [there.st_size, there.st_mtime_ns]
-    return files
+def _files_of(command: Sequence[str]) -> dict[str, str]:
+    """The hashes of the program itself and of the files that a command names, so that what was changed runs again."""
+    places = {part: Path(part) for part in command}
+    if command and (program := shutil.which(command[0])) is not None:
+        places[command[0]] = Path(program)
+    return {part: content_hash(place) for part, place in places.items() if place.is_file()}
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import sqlite3
-import time
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flatmetric._arrays import FloatArray, IntArray
-from flatmetric._files import make_folder, read_json, state_of
+from flatmetric._files import is_settled, make_folder, read_json, state_of
 from flatmetric.challenges.submissions import Submission
 from flatmetric.errors import InputError
 from flatmetric.formats.picasso import SIDE_SUFFIXES
@@ -33,7 +32,6 @@ FILE = "scores.sqlite"
 """The file of the store, in the folder of a leaderboard."""
 _OLD = "store"  # the folder in which earlier versions kept a JSON file for each score
 _PATIENCE_S = 60.0  # while another run writes
-_FRESH_S = 2.0  # a file younger than this may change without its time telling
 _TABLES = """
 CREATE TABLE IF NOT EXISTS scores (key TEXT PRIMARY KEY, content TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS arrays (hash TEXT PRIMARY KEY, kind TEXT NOT NULL, content BLOB NOT NULL);
@@ -55,6 +53,7 @@ class ScoreStore:
         self._settings = json.dumps(settings, sort_keys=True)
         self._arrays: dict[str, npt.NDArray[Any]] = {}
         self._states: dict[Path, str] = {}
+        self._hashes: dict[Path, str] = {}
         self._file = sqlite3.connect(":memory:")
         self._open()
 
@@ -78,7 +77,6 @@ class ScoreStore:
         """
         known = {path: row for path, *row in self._ask("SELECT path, state, sha256 FROM contents")}
         hashes: dict[Path, str] = {}
-        now = time.time()
 
         def content(path: Path) -> str:
             if path not in hashes:
@@ -88,10 +86,10 @@ class ScoreStore:
                     hashes[path] = row[1]
                 else:
                     hashes[path] = Source(path).sha256
-                    if now - max(there.st_mtime, there.st_ctime) > _FRESH_S:
+                    if is_settled(there):
                         known[name] = [state, hashes[path]]
                         fresh.append((name, *known[name]))
-                self._states[path] = state
+                self._states[path], self._hashes[path] = state, hashes[path]
             return hashes[path]
 
         fresh: list[tuple[Any, ...]] = []
@@ -107,10 +105,12 @@ class ScoreStore:
         self._change(lambda file: file.executemany("INSERT OR REPLACE INTO contents VALUES (?, ?, ?)", fresh))
         return keys
 
-    def is_unchanged(self, submission: Submission) -> bool:
+    def is_unchanged(self, submission: Submission, read: tuple[str | None, str | None]) -> bool:
         """Whether the files of a submission are those that its key was made from: a score of others must not be kept
-        under it.
+        under it. `read` are the hashes of the bytes of truth and result that were read.
         """
+        if read != (self._hashes.get(submission.truth), self._hashes.get(submission.result)):
+            return False
         try:
             return all(self._states.get(path) == state_of(path.stat()) for path in _used(submission))
         except (OSError, InputError):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from flatmetric._files import content_hash
 from flatmetric._validation import thread_count
 from flatmetric.errors import InputError
 from flatmetric.formats import hdf5, parquet, plain
@@ -79,13 +80,19 @@ def unforeseen(error: Exception, chosen: Format, name: str) -> InputError:
 
 
 def read_once(path: Path, options: ReadOptions) -> Localizations:
-    """`read_file` for one of the few files that are used again and again; a file that has changed is read again."""
-    there = path.stat() if path.is_file() else None
-    return _read_once(path, pickle.dumps(options), None if there is None else (there.st_size, there.st_mtime_ns))
+    """`read_file` for one of the few files that are used again and again; other content is read again."""
+    if not path.is_file():
+        return read_file(path, options, threads=1)
+    content = content_hash(path)
+    table = _read_once(path, pickle.dumps(options), content)
+    if table.provenance.sha256 == content:
+        return table
+    _read_once.cache_clear()  # the file changed between the hash and the read
+    return read_file(path, options, threads=1)
 
 
 @lru_cache(maxsize=4)
-def _read_once(path: Path, options: bytes, state: tuple[int, int] | None) -> Localizations:
+def _read_once(path: Path, options: bytes, content: str) -> Localizations:
     return read_file(path, pickle.loads(options), threads=1)
 
 
