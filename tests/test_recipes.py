@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 import pytest
@@ -188,8 +187,7 @@ class Copy:
 
     def python(self, *words: str) -> str:
         """What Python prints; without `site`, so that an editable install doesn't come first."""
-        paths = [str(self.folder), *dict.fromkeys(sysconfig.get_path(kind) for kind in ("purelib", "platlib"))]
-        env = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "PYTHONSAFEPATH": "1"}
+        env = os.environ | {"PYTHONPATH": os.pathsep.join([str(self.folder), *filter(None, sys.path)])}
         done = subprocess.run(
             [sys.executable, "-S", *words], capture_output=True, text=True, env=env, cwd=self.folder, check=False
         )

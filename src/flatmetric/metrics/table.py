@@ -125,7 +125,7 @@ def metrics_page() -> str:
 
     Examples
     --------
-    >>> print(metrics_page().splitlines()[9])
+    >>> print(metrics_page().splitlines()[10])
     | `flat_metric.displaced` | displaced [nm] | part from molecules that were detected at another place | \
 sum of distances moved / molecules | lower is better |
     """
@@ -134,7 +134,8 @@ sum of distances moved / molecules | lower is better |
         "",
         "In equations, d = pred - truth over the TP matched pairs, and lengths are in nm.",
         "All frames count together unless a definition says otherwise.",
-        "Pages show the same definitions. Made by `python -m examples.make_docs`.",
+        "Pages show the same definitions.",
+        "Made by `python -m examples.make_docs`.",
         "",
         "| key in the JSON | name | definition | equation | good is |",
         "|---|---|---|---|---|",
