@@ -9,17 +9,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import flatmetric as fm
-from flatmetric.execution.cluster import dask_cluster
+from flatmetric.execution.cluster import DaskExecutor, dask_cluster
 from flatmetric.execution.workers import Failed, Workers
 from tests.scenes import draw, is_alive, run, wait_until
 
@@ -174,6 +175,27 @@ def test_a_task_that_kills_its_workers_harms_no_other(tmp_path: Path) -> None:
         found = Workers(executor=executor).run(killed, [(k, tmp_path) for k in range(4)])
     assert [one for one in found if not isinstance(one, Failed)] == [0, 2, 3]
     assert isinstance(found[1], Failed) and "its worker died every time" in found[1].reason
+
+
+class Arrived:
+    """A result whose worker died as it arrived: its value is here, and its status is no longer `finished`."""
+
+    status = "pending"
+
+    async def _result(self, raiseit: bool) -> int:
+        return 3
+
+
+def test_a_worker_that_dies_as_its_result_arrives_is_lost() -> None:
+    from distributed.cfexecutor import _cascade_future
+    from tornado.ioloop import IOLoop
+
+    arrived: Future[int] = Future()
+    IOLoop(make_current=False).run_sync(lambda: _cascade_future(Arrived(), arrived))
+    failed: Future[int] = Future()
+    failed.set_exception(TypeError("of the task itself"))
+    lost = partial(DaskExecutor.lost, cast(DaskExecutor, None))
+    assert lost(arrived) and not lost(failed)
 
 
 def test_a_killed_worker_loses_nothing(tmp_path: Path) -> None:

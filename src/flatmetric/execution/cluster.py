@@ -42,14 +42,23 @@ class DaskExecutor(ClusterExecutor):
             raise InputError(f"the scheduler {self._scheduler} was lost; what is finished is kept: {GO_ON}")
 
     def lost(self, future: Future[Any]) -> bool:
-        """Whether the workers of a task died as often as the scheduler allows."""
+        """Whether the workers of a task died as often as the scheduler allows, or one of them as its result arrived."""
         from distributed.scheduler import KilledWorker
 
-        return not future.cancelled() and isinstance(future.exception(), KilledWorker)
+        error = None if future.cancelled() else future.exception()
+        return isinstance(error, KilledWorker) or (error is not None and _of_executor(error))
 
     def _alive(self) -> bool:
         comm = self._client.scheduler_comm
         return self._client.status == "running" and comm is not None and not comm.comm.closed()
+
+
+def _of_executor(error: BaseException) -> bool:
+    """Whether an error is that of distributed's executor, which trips over a result whose worker has just died."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    return at is not None and at.tb_frame.f_globals.get("__name__") == "distributed.cfexecutor"
 
 
 @contextmanager
