@@ -189,7 +189,7 @@ def test_a_wrong_file_is_found_in_a_sample() -> None:
         (["--rows-at-a-time", "9", "--ci", "95"], "--ci needs all rows at once"),
         (["--rows-at-a-time", "9", "--per-molecule", "rows.csv"], "--per-molecule needs all rows at once"),
         (["--rows-at-a-time", "9", "--link", "50,1"], "--link needs all rows at once"),
-        (["--rows-at-a-time", "9", "--scratch", "nowhere"], "nowhere: the folder for what is too large"),
+        (["--rows-at-a-time", "9", "--scratch", "nowhere"], "nowhere: the scratch folder does not exist"),
     ],
 )
 def test_what_needs_all_rows_is_one_sentence(
