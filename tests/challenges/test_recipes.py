@@ -27,6 +27,14 @@ def stand_in(folder: Path, name: str, body: str) -> None:
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
 
+def run_challenge(out: Path, recipes: Path, programs: Path) -> None:
+    """A short challenge of the baseline and of the recipes, whose programs are in a folder."""
+    words = ["--dataset", "MT4.N2.HD", "--frames", "4", "--participant", "baseline", "--tune", "0"]
+    env = os.environ | {"PATH": f"{programs}:{os.environ['PATH']}"}
+    done = run("challenge", "run", "--out", out, *words, "--recipes", recipes, env=env)
+    assert done.returncode == 0, done.stderr
+
+
 def test_recipes_run_and_their_outputs_are_converted(tmp_path: Path) -> None:
     bin_folder = tmp_path / "bin"
     bin_folder.mkdir()
@@ -51,21 +59,7 @@ read = {format = "thunderstorm"}
 command = "no-such-program {stack} {out}"
 """
     )
-    words = (
-        "--dataset",
-        "MT4.N2.HD",
-        "--frames",
-        "4",
-        "--participant",
-        "baseline",
-        "--tune",
-        "0",
-        "--recipes",
-        recipes,
-    )
-    env = os.environ | {"PATH": f"{bin_folder}:{os.environ['PATH']}"}
-    out = run("challenge", "run", "--out", tmp_path / "out", *words, env=env)
-    assert out.returncode == 0, out.stderr
+    run_challenge(tmp_path / "out", recipes, bin_folder)
     results = tmp_path / "out" / "MT4.N2.HD" / "results"
     for name in ("pixels", "elsewhere"):
         table = fm.read(results / f"{name}.csv")
@@ -94,21 +88,7 @@ def test_the_recipes_that_we_give_read_what_those_programs_write(tmp_path: Path)
         sample = next(sample for sample in SAMPLES if sample.format == read["format"])
         sample.write(bin_folder / sample.file)
         stand_in(bin_folder, executable, f"shutil.copy({str(bin_folder / sample.file)!r}, {place})")
-    words = (
-        "--dataset",
-        "MT4.N2.HD",
-        "--frames",
-        "4",
-        "--participant",
-        "baseline",
-        "--tune",
-        "0",
-        "--recipes",
-        EXAMPLES,
-    )
-    env = os.environ | {"PATH": f"{bin_folder}:{os.environ['PATH']}"}
-    out = run("challenge", "run", "--out", tmp_path / "out", *words, env=env)
-    assert out.returncode == 0, out.stderr
+    run_challenge(tmp_path / "out", EXAMPLES, bin_folder)
     for name in programs:
         table = fm.read(tmp_path / "out" / "MT4.N2.HD" / "results" / f"{name}.csv")
         np.testing.assert_allclose(np.sort(table.x), np.sort(X), atol=0.01)
