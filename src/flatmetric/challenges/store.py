@@ -52,8 +52,7 @@ class ScoreStore:
         settings = settings | {"version": __version__, "metrics": [metric.key for metric in LEADERBOARD.values()]}
         self._settings = json.dumps(settings, sort_keys=True)
         self._arrays: dict[str, npt.NDArray[Any]] = {}
-        self._states: dict[Path, str] = {}
-        self._hashes: dict[Path, str] = {}
+        self._identified: dict[Path, tuple[str, str]] = {}  # state and hash of what keys were made from
         self._file = sqlite3.connect(":memory:")
         self._open()
 
@@ -89,7 +88,7 @@ class ScoreStore:
                     if is_settled(there):
                         known[name] = [state, hashes[path]]
                         fresh.append((name, *known[name]))
-                self._states[path], self._hashes[path] = state, hashes[path]
+                self._identified[path] = state, hashes[path]
             return hashes[path]
 
         fresh: list[tuple[Any, ...]] = []
@@ -109,11 +108,11 @@ class ScoreStore:
         """Whether the files of a submission are those that its key was made from: a score of others must not be kept
         under it. `read` are the hashes of the bytes of truth and result that were read.
         """
-        if read != (self._hashes.get(submission.truth), self._hashes.get(submission.result)):
-            return False
         try:
-            return all(self._states.get(path) == state_of(path.stat()) for path in _used(submission))
-        except (OSError, InputError):
+            return read == (self._identified[submission.truth][1], self._identified[submission.result][1]) and all(
+                self._identified[path][0] == state_of(path.stat()) for path in _used(submission)
+            )
+        except (KeyError, OSError, InputError):
             return False
 
     def load(self, key: str, submission: Submission) -> Entry | None:
