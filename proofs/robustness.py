@@ -24,7 +24,7 @@ from typing import Any
 import flatmetric as fm
 from benchmarks.tables import PROVE, ROOT, show, written
 from flatmetric._files import write_text
-from flatmetric.formats import read
+from flatmetric.formats import hdf5, read
 from tests.faults.harness import COMMANDS, build_shim, disturb
 from tests.formats.samples import SAMPLES
 from tests.formats.test_fuzz import mutated
@@ -64,7 +64,9 @@ def damage(number: int, seed: int, count: int) -> dict[str, float]:
                 found["tracebacks"] += 1
                 traceback.print_exc()
             slowest = max(slowest, time.perf_counter() - start)
-    return {**found, "slowest": slowest, "MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
+    hdf5.end_children()
+    memory = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return {**found, "slowest": slowest, "MB": memory / 1024}
 
 
 def damaged(task: tuple[int, int]) -> dict[str, float]:

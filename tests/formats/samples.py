@@ -10,10 +10,11 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import h5py
 import numpy as np
+import pandas as pd
 
 FRAME: Any = np.array([1, 1, 4])
 X: Any = np.array([150.0, 1234.5, 620.25])
@@ -125,6 +126,11 @@ def decode(path: Path) -> None:
         meta = file.create_group("meta")
         meta.attrs["xy_unit"] = "px"
         meta.attrs["px_size"] = [127.0, 117.0]
+
+
+def pandas_table(form: Literal["fixed", "table"]) -> Callable[[Path], None]:
+    frame = pd.DataFrame({"frame": FRAME, "x [nm]": X, "y [nm]": Y, "z [nm]": Z, "photons": PHOTONS})
+    return lambda path: frame.to_hdf(path, key="points", mode="w", format=form)
 
 
 def storm_analysis(path: Path) -> None:
@@ -334,6 +340,8 @@ SAMPLES = [
     Sample("decode.h5", "decode", decode),
     Sample("decode.csv", "decode-csv", text(_DECODE_CSV)),
     Sample("storm-analysis.hdf5", "storm-analysis", storm_analysis),
+    Sample("pandas.h5", "hdf5-table", pandas_table("fixed")),
+    Sample("pandas-table.h5", "hdf5-table", pandas_table("table")),
     Sample("insight3.bin", "insight3", insight3, {"pixel_size": PIXEL}, tolerance=2e-4),
     Sample("nikon.txt", "nikon", text(_NIKON)),
     Sample("elyra.txt", "elyra", text(ELYRA, "latin-1")),

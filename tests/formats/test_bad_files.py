@@ -171,7 +171,7 @@ BAD = {
     "other npy": (lambda p: _save(p, np.zeros((3, 3))), "without MINFLUX's field"),
     "external link": (hdf5_with_external_link, "'locs' is a link, which is not followed"),
     "soft link": (hdf5_with_soft_link, "'locs' is a link, which is not followed"),
-    "external storage": (hdf5_with_external_storage, "keeps its data in another file"),
+    "external storage": (hdf5_with_external_storage, "lies in another file"),
     "hdf5 of 10^12 rows": (hdf5_of_many, "claims more data than the file can hold"),
     "other hdf5": (hdf5_of_something_else, "is an HDF5 file, but not of Picasso"),
     "yaml with an object tag": (

@@ -92,7 +92,7 @@ def yaml_of_aliases() -> str:
 
 
 CASES: dict[str, tuple[Writer, str]] = {
-    "a float of 16 bytes that overlaps its neighbours": (picasso_with(0x3CD, 21), "numbers of an unusual size"),
+    "a float of 16 bytes that overlaps its neighbours": (picasso_with(0x3CD, 21), "column x, is nan; fix or drop"),
     "nested aliases in yaml": (picasso_with_yaml(yaml_of_aliases()), "Pixelsize is a list; give pixel_size="),
     "sexagesimal numbers in yaml": (picasso_with_yaml("Pixelsize: " + ":".join(["1"] * 50_000)), "Pixelsize is '1:1:"),
     "yaml without end": (picasso_with_yaml("a: 1\n" * 100_000), "too large for Picasso's metadata"),

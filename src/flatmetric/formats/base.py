@@ -4,22 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
+from flatmetric.errors import InputError
 from flatmetric.formats.conversion import Native
+from flatmetric.formats.hdf5 import Hdf5, is_hdf5
 from flatmetric.formats.source import Source
 from flatmetric.formats.text import TextHead
 from flatmetric.localizations import Localizations
 from flatmetric.options.reading import ReadOptions
 
 
-@dataclass(slots=True)
+@dataclass
 class Candidate:
     """A file to be recognised, with what the recognisers share."""
 
     source: Source
     head: TextHead
-    root: list[str] | None = None  # names at the root of an HDF5 file, once they have been read
+
+    @cached_property
+    def hdf5(self) -> Hdf5 | None:
+        """The content of an HDF5 file; None for any other."""
+        return Hdf5(self.source) if is_hdf5(self.source) else None
+
+    @property
+    def opened_hdf5(self) -> Hdf5:
+        """The content of an HDF5 file; any other is an error."""
+        if self.hdf5 is None:
+            raise InputError(f"{self.source.name}: is not an HDF5 file; leave format= out")
+        return self.hdf5
+
+    def close(self) -> None:
+        """Release what recognisers and readers opened."""
+        if self.hdf5 is not None:
+            self.hdf5.close()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,26 +10,22 @@ from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format
 from flatmetric.formats.conversion import CENTER, Native, checked
 from flatmetric.formats.decode_csv import decode_metadata
-from flatmetric.formats.hdf5 import opened, recognised
 from flatmetric.options.reading import ReadOptions
 
 
 def _recognise(candidate: Candidate) -> str | None:
-    if recognised(candidate, "data/xyz", "data/frame_ix"):
+    if candidate.hdf5 is not None and candidate.hdf5.holds("data/xyz", "data/frame_ix"):
         return "an HDF5 file with DECODE's datasets data/xyz and data/frame_ix"
     return None
 
 
 def _read(candidate: Candidate, options: ReadOptions) -> Native:
     name = candidate.source.name
-    with opened(candidate.source) as file:
-        xyz, frame = file.array("data/xyz"), file.array("data/frame_ix")
-        others = {
-            ours: file.array(f"data/{theirs}")
-            for ours, theirs in (("photons", "phot"), ("background", "bg"), ("id", "id"))
-        }
-        deviation = file.array("data/xyz_sig")
-        unit, size = file.attribute("meta", "xy_unit"), file.attribute("meta", "px_size")
+    file = candidate.opened_hdf5
+    names = ("xyz", "frame_ix", "xyz_sig", "phot", "bg", "id")
+    xyz, frame, deviation, *found = file.arrays([f"data/{column}" for column in names])
+    others = dict(zip(("photons", "background", "id"), found, strict=True))
+    unit, size = file.attributes([("meta", "xy_unit"), ("meta", "px_size")])
     if xyz is None or frame is None or xyz.ndim != 2 or xyz.shape[1] != 3 or frame.ndim != 1:
         raise InputError(f"{name}: data/xyz is not an array of three columns, as DECODE writes it")
     columns: dict[str, Any] = {"frame": frame, "x": xyz[:, 0], "y": xyz[:, 1], "z": xyz[:, 2]}
@@ -39,8 +35,7 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
     if "id" in columns and columns["id"].dtype.kind not in "iu":
         del columns["id"]
     native = Native(columns, unit=None, frame_base=0, first_pixel=CENTER)
-    unit_name = unit.decode("latin-1") if isinstance(unit, bytes) else unit
-    decode_metadata(unit_name, size, native, name, options)
+    decode_metadata(unit, size, native, name, options)
     return checked(native, options, name)
 
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from flatmetric._arrays import COLUMNS, release, whole_numbers
+from flatmetric._arrays import COLUMNS, release
 from flatmetric._files import largest_content
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format, Writer
 from flatmetric.formats.conversion import CORNER, Native, checked
-from flatmetric.formats.headers import FoundColumn, find_columns
-from flatmetric.formats.plain import describe_columns, named_columns
+from flatmetric.formats.headers import FoundColumn
+from flatmetric.formats.plain import chosen_columns, described_table
 from flatmetric.formats.source import Source
 from flatmetric.localizations import Localizations
 from flatmetric.options.reading import ReadOptions
@@ -53,22 +53,12 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
     name, chosen = candidate.source.name, dict[str, FoundColumn]()
 
     def wanted(names: list[str]) -> list[int]:
-        chosen.update(
-            named_columns(options.columns, names, len(names), name) if options.columns else find_columns(names)
-        )
-        for column in ("x", "y"):
-            if column not in chosen:
-                raise InputError(f"{name}: none of its columns {', '.join(names)} is known as {column}; give columns=")
+        chosen.update(chosen_columns(names, options, name))
         return [place.index for place in chosen.values()]
 
     arrays, metadata = _table(candidate, wanted)
     ours = metadata.get(_KEY)
-    columns = {}
-    for column, values in zip(chosen, arrays, strict=True):
-        if values.dtype.kind in "fiu" or column not in ("id", "channel"):
-            whole = whole_numbers(values) if column in ("id", "channel") else None
-            columns[column] = values if whole is None else whole
-    native = describe_columns(chosen, Native(columns, unit=None), name, options)
+    native = described_table(chosen, arrays, name, options)
     if ours is not None:
         native.unit, native.y_unit, native.z_unit, native.frame_base, native.first_pixel = "nm", "nm", "nm", 1, CORNER
         try:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from flatmetric.errors import InputError, described
 from flatmetric.formats.base import Candidate, Format, Writer
 from flatmetric.formats.conversion import CENTER, Native, checked
-from flatmetric.formats.hdf5 import Hdf5, opened, recognised
 from flatmetric.localizations import Localizations
 from flatmetric.options.reading import ReadOptions
 
@@ -23,14 +23,15 @@ SIDE_SUFFIXES = (".yaml",)
 
 
 def _recognise(candidate: Candidate) -> str | None:
-    return "an HDF5 file with Picasso's dataset 'locs'" if recognised(candidate, "locs") else None
+    file = candidate.hdf5
+    is_picasso = file is not None and file.holds("locs") and not file.members("locs")
+    return "an HDF5 file with Picasso's dataset 'locs'" if is_picasso else None
 
 
 def _read(candidate: Candidate, options: ReadOptions) -> Native:
     source = candidate.source
-    with opened(source) as file:
-        locs = file.array("locs")
-        documents = _inner_metadata(file)
+    locs, stored = candidate.opened_hdf5.arrays(["locs", "metadata"])
+    documents = _inner_metadata(stored)
     if locs is None or locs.dtype.names is None or locs.ndim != 1:
         raise InputError(f"{source.name}: the dataset 'locs' is not a table of named columns, as Picasso writes it")
     yaml = source.beside(SIDE_SUFFIXES[0])
@@ -44,7 +45,8 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
     numeric = {name for name in names if locs.dtype[name].kind in "fiu" and locs.dtype[name].shape == ()}
     for ours, theirs in (("sigma", ("sx", "sy")), ("uncertainty", ("lpx", "lpy"))):
         if set(theirs) <= numeric:
-            columns[ours] = np.add(locs[theirs[0]], locs[theirs[1]], dtype=np.float64) / 2
+            columns[ours] = np.add(locs[theirs[0]], locs[theirs[1]], dtype=np.float64)
+            columns[ours] /= 2
     if "bg" in numeric:
         columns["background"] = locs["bg"].astype(np.float64)
     size = _pixel_size(documents, options, yaml)
@@ -55,8 +57,7 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
     return checked(native, options, source.name)
 
 
-def _inner_metadata(file: Hdf5) -> list[Any]:
-    stored = file.array("metadata")
+def _inner_metadata(stored: npt.NDArray[Any] | None) -> list[Any]:
     if stored is None:
         return []
     try:

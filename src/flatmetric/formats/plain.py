@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from flatmetric._arrays import LARGEST_WHOLE
+from flatmetric._arrays import LARGEST_WHOLE, whole_numbers
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format
 from flatmetric.formats.conversion import Native, known_length
@@ -98,6 +100,27 @@ def named_columns(columns: Mapping[str, int | str], header: list[str], width: in
             raise InputError(f"{name}: there is no column {text!r} for {column}; it has {there}")
         by_name[column] = FoundColumn(at, units.get(at), header[at] if at < len(header) else "")
     return by_name
+
+
+def chosen_columns(names: list[str], options: ReadOptions, name: str) -> dict[str, FoundColumn]:
+    """The columns of a binary table that are read: those that the user names, or those of known names."""
+    chosen = named_columns(options.columns, names, len(names), name) if options.columns else find_columns(names)
+    for column in ("x", "y"):
+        if column not in chosen:
+            raise InputError(f"{name}: none of its columns {', '.join(names):.200} is known as {column}; give columns=")
+    return chosen
+
+
+def described_table(
+    chosen: Mapping[str, FoundColumn], arrays: Iterable[npt.NDArray[Any]], name: str, options: ReadOptions
+) -> Native:
+    """The chosen columns of a binary table, with what their names say; ids and channels that are text are left out."""
+    columns: dict[str, npt.NDArray[Any]] = {}
+    for column, values in zip(chosen, arrays, strict=True):
+        if values.dtype.kind in "fiu" or column not in ("id", "channel"):
+            whole = whole_numbers(values) if column in ("id", "channel") else None
+            columns[column] = values if whole is None else whole
+    return describe_columns(chosen, Native(columns, unit=None), name, options)
 
 
 FORMAT = Format("plain", "a plain text table", _recognise, _read)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import numpy as np
 from flatmetric._files import content_hash
 from flatmetric._validation import thread_count
 from flatmetric.errors import InputError
-from flatmetric.formats import hdf5, parquet, plain
+from flatmetric.formats import hdf5_table, parquet, plain
 from flatmetric.formats.base import Candidate, Format
 from flatmetric.formats.conversion import to_localizations
 from flatmetric.formats.registry import FORMATS, format_named
@@ -45,10 +45,10 @@ def read_file(
     """
     source = Source(path, on_bytes, thread_count(threads), folder, options.max_bytes, options.max_members)
     candidate = Candidate(source, TextHead(source))
-    chosen, reason = _choose(candidate, options)
     # Overflows and NaN are checked for explicitly. Binary files are hashed in parallel, text as it is read.
-    with np.errstate(all="ignore"), ThreadPoolExecutor(1) as aside:
+    with closing(candidate), np.errstate(all="ignore"), ThreadPoolExecutor(1) as aside:
         hashed = None if candidate.head.lines else aside.submit(lambda: source.sha256)
+        chosen, reason = _choose(candidate, options)
         with _guarded(chosen, source.name, options):
             native = chosen.read(candidate, options)
             rows = len(native.columns["x"]) if "x" in native.columns else 0
@@ -110,15 +110,18 @@ def _choose(candidate: Candidate, options: ReadOptions) -> tuple[Format, str]:
 
 def _taking_columns(entry: Format, candidate: Candidate, options: ReadOptions) -> Format:
     """The format itself; an error if columns were given for a format whose columns are fixed."""
-    if options.columns is not None and entry not in (plain.FORMAT, parquet.FORMAT):
+    if options.columns is not None and entry not in (plain.FORMAT, parquet.FORMAT, hdf5_table.FORMAT):
         raise InputError(f"{candidate.source.name}: the columns of {entry.title} are fixed; leave columns= out")
     return entry
 
 
 def _unknown(candidate: Candidate) -> str:
     head = candidate.head
-    if hdf5.is_hdf5(candidate.source):
-        return "is an HDF5 file, but not of Picasso, DECODE, storm-analysis or SMAP; give a localization file"
+    if candidate.hdf5 is not None:
+        return (
+            "is an HDF5 file, but not of Picasso, DECODE, storm-analysis or SMAP, and without a table with columns for "
+            "x and y; give a localization file"
+        )
     if not head.lines:
         return "is neither a text table nor a known binary format; give a localization file"
     if head.header is None:

@@ -6,7 +6,6 @@ from flatmetric._arrays import whole_numbers
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format
 from flatmetric.formats.conversion import Native, checked
-from flatmetric.formats.hdf5 import opened, recognised
 from flatmetric.options.reading import ReadOptions
 
 _GROUP = "saveloc/loc"
@@ -23,18 +22,14 @@ _COLUMNS = {
 
 
 def _recognise(candidate: Candidate) -> str | None:
-    if recognised(candidate, f"{_GROUP}/xnm", f"{_GROUP}/frame"):
+    if candidate.hdf5 is not None and candidate.hdf5.holds(f"{_GROUP}/xnm", f"{_GROUP}/frame"):
         return "a MATLAB 7.3 file with SMAP's saveloc/loc"
     return None
 
 
 def _read(candidate: Candidate, options: ReadOptions) -> Native:
-    columns = {}
-    with opened(candidate.source) as file:
-        for ours, theirs in _COLUMNS.items():
-            values = file.array(f"{_GROUP}/{theirs}")
-            if values is not None:
-                columns[ours] = values.ravel()
+    arrays = candidate.opened_hdf5.arrays([f"{_GROUP}/{theirs}" for theirs in _COLUMNS.values()])
+    columns = {ours: values.ravel() for ours, values in zip(_COLUMNS, arrays, strict=True) if values is not None}
     if "channel" in columns:
         channel = columns.pop("channel")
         whole = whole_numbers(channel) if channel.dtype.kind in "fiu" else None
