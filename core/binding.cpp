@@ -121,8 +121,8 @@ struct MatchColumns {
 };
 
 struct CurveColumns {
-    double slope_at_zero;
-    nb::object breakpoint, change;
+    double slope_at_end;
+    nb::object breakpoint, fall;
 };
 
 struct NeighbourColumns {
@@ -232,7 +232,7 @@ CurveColumns follow(const Coords& truth, const Coords& pred, const std::optional
         const nb::gil_scoped_release released;
         curve = follow_lam(sides.truth, sides.pred, sides.dim, lam_max, threads, python_wants_to_stop);
     }
-    return {curve.slope_at_zero, to_numpy(std::move(curve.breakpoint)), to_numpy(std::move(curve.change))};
+    return {curve.slope_at_end.value(), to_numpy(std::move(curve.breakpoint)), to_numpy(std::move(curve.fall))};
 }
 
 NearestColumns nearest(const Coords& truth, const Coords& pred, const std::optional<FrameNumbers>& truth_frame,
@@ -374,10 +374,11 @@ NB_MODULE(_core, m) {
         .def_ro("pred", &MatchColumns::pred)
         .def_ro("distance", &MatchColumns::distance);
     nb::class_<CurveColumns>(
-        m, "Curve", "The Flat Metric for every lam: its slope at 0, unordered breakpoints, and changes of slope.")
-        .def_ro("slope_at_zero", &CurveColumns::slope_at_zero)
+        m, "Curve",
+        "The Flat Metric for every lam: its slope at the end, unordered breakpoints, and what the slope falls by.")
+        .def_ro("slope_at_end", &CurveColumns::slope_at_end)
         .def_ro("breakpoint", &CurveColumns::breakpoint)
-        .def_ro("change", &CurveColumns::change);
+        .def_ro("fall", &CurveColumns::fall);
     nb::class_<NearestColumns>(
         m, "NearestSums",
         "For each frame: how many points of a side have a nearest one on the other, and the sum of their "

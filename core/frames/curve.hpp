@@ -4,15 +4,17 @@
 
 #include "frames/order.hpp"
 #include "support/column.hpp"
+#include "support/exact.hpp"
 
 namespace flatmetric {
 
-// The Flat Metric as a function of lam up to some largest lam: it starts at 0 with slope `slope_at_zero`, and at each
-// breakpoint, in no order, the slope changes by `change` (never upwards).
+// The Flat Metric as a function of lam up to some largest lam: it ends with slope `slope_at_end`, the mass that stays
+// on both sides, and at each breakpoint, in no order, the slope falls by `fall`. From the end backwards all terms of
+// the slope are positive, so nothing cancels.
 struct Curve {
-    double slope_at_zero = 0.0;
+    Exact slope_at_end;
     Column<double> breakpoint;
-    Column<double> change;
+    Column<double> fall;
 };
 
 // Frames, and parts of a frame that are more than 2 lam_max apart, are followed independently. Throws Interrupted.

@@ -16,7 +16,8 @@
 
 namespace flatmetric {
 
-// The optimal plans for every reach = 2 lam at once, in one sweep of reach from 0 upwards.
+// The optimal plans for every reach = 2 lam at once, in one sweep of reach from 0 upwards. For equal masses; where they
+// differ, a way rarely empties a source, and LamSimplex keeps the trees that this would take apart.
 //
 // All sources with mass left have U = reach. Trees of tight arcs grow from them, and in these U and p rise with reach;
 // everywhere else they stand still. A target that becomes tight to a tree joins it, with the sources that send it mass;
@@ -27,23 +28,32 @@ template <int D>
 class LamSweep {
 public:
     // Calls moved(length, mass) for each way that mass takes while reach < most; lengths never decrease, but for
-    // rounding.
+    // rounding. Returns the mass that has not moved then, of both sides.
     template <class Moved>
-    void sweep(const Measure<D>& sources, const Measure<D>& targets, double most, Interrupt& interrupt,
-               const Moved& moved) {
+    Exact sweep(const Measure<D>& sources, const Measure<D>& targets, double most, Interrupt& interrupt,
+                const Moved& moved) {
         most_ = most;
         reach_ = 0.0;
         interrupt_ = &interrupt;
         load(sources_, sources, source_);
         load(targets_, targets, target_);
-        if (source_.empty() || target_.empty()) return;
+        if (!source_.empty() && !target_.empty()) follow(moved);
+        Exact unmoved;
+        for (const Source& source : source_) unmoved += source.left;
+        for (const Target& target : target_) unmoved += target.room;
+        return unmoved;
+    }
+
+private:
+    template <class Moved>
+    void follow(const Moved& moved) {
         cells_.clear();
         unused_ = kNone;
         events_ = {};
         first_target_.assign(source_.size(), kNone);
         for (Index x = 0; x < static_cast<Index>(source_.size()); ++x) join(x, x, kNone);
         while (!events_.empty() && events_.top().time < most_) {
-            interrupt.tick();
+            interrupt_->tick();
             const Event event = events_.top();
             events_.pop();
             reach_ = std::max(reach_, event.time);
@@ -56,7 +66,6 @@ public:
         }
     }
 
-private:
     static constexpr double kRounding = 1e-14;  // relative to reach: less slack than that is none
     static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 

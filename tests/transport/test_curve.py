@@ -129,3 +129,34 @@ def test_asking_beyond_the_curve() -> None:
 def test_distances_far_below_the_largest_lam_are_on_the_curve(lam_max: float) -> None:
     curve = fm.flat_curve([[0.0]], [[1.0]], lam_max=lam_max)
     assert curve.lam.tolist() == [0.0, 0.5, lam_max] and curve.value.tolist() == [0.0, 1.0, 1.0]
+
+
+def shape(name: str) -> tuple[Any, Any, Any, Any, float]:
+    """Points, weights and the largest lam of problems that are hard to follow or to add up."""
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(size=(120, 2)) * 10, rng.normal(size=(120, 2)) * 10
+    if name == "weights of all sizes":
+        w, v = rng.pareto(1.1, 120) + 0.01, rng.pareto(1.1, 120) + 0.01
+        return 30 * a, 30 * b, w / w.sum(), v / v.sum(), 2000.0
+    if name == "two far clusters":
+        b[:, 0] += np.where(np.arange(120) < 60, 10_000, -10_000)
+        return a, b, None, None, 1e5
+    if name == "many far away":
+        return a[:30], np.concatenate((b, a + 3)) + [10_000, 0], None, None, 1e5
+    if name == "ordinary weights":
+        w, v = rng.random(120) + 0.1, rng.random(120) + 0.1
+        return 30 * a, 30 * a + rng.normal(size=a.shape) * 0.01, w / w.sum(), v / v.sum(), 1000.0
+    return a, b, np.full(120, 1 / 120), rng.permutation(np.full(120, 1 / 120)), 1e13  # "equal weights, any lam"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["weights of all sizes", "two far clusters", "many far away", "ordinary weights", "equal weights, any lam"],
+)
+def test_the_curve_is_exact_at_every_breakpoint(name: str) -> None:
+    truth, pred, w, v, lam_max = shape(name)
+    curve = fm.flat_curve(truth, pred, lam_max=lam_max, truth_weights=w, pred_weights=v)
+    assert (np.diff(curve.value) >= 0).all() and (np.diff(curve.slope) <= 0).all() and (curve.slope >= 0).all()
+    for lam, value in zip(curve.lam[1:], curve.value[1:], strict=True):
+        exact = fm.flat_metric(truth, pred, lam=lam, truth_weights=w, pred_weights=v).value
+        assert value == pytest.approx(exact, rel=1e-12), lam

@@ -113,13 +113,15 @@ def flat_curve(
         largest,
         workers,
     )
-    order = np.argsort(curve.breakpoint, kind="stable")
-    places, inverse = np.unique(curve.breakpoint[order], return_inverse=True)
-    falls = np.bincount(inverse, curve.change[order], minlength=len(places)) if len(places) else np.zeros(0)
-    lam = np.concatenate(([0.0], places[places < largest], [largest]))
-    slopes = (curve.slope_at_zero + np.concatenate(([0.0], np.cumsum(falls[places < largest])))) / divisor
-    value = np.concatenate(([0.0], np.cumsum(slopes * np.diff(lam))))
-    return FlatCurve(lam, value, np.append(slopes, slopes[-1]))
+    places, inverse = np.unique(curve.breakpoint, return_inverse=True)
+    falls = np.bincount(inverse, curve.fall, minlength=len(places)) if len(places) else np.zeros(0)
+    # From the end backwards, where all terms are positive: nothing cancels, and slopes and values are in order.
+    from_end = np.cumsum(np.concatenate(([curve.slope_at_end], falls[::-1])), dtype=np.longdouble)[::-1]
+    before_end = places < largest
+    lam = np.concatenate(([0.0], places[before_end], [largest]))
+    slopes = from_end[: 1 + np.count_nonzero(before_end)] / divisor
+    value = np.concatenate(([0.0], np.cumsum(slopes * np.diff(lam), dtype=np.longdouble)))
+    return FlatCurve(lam, value.astype(np.float64), np.append(slopes, slopes[-1]).astype(np.float64))
 
 
 def crossings(a: FlatCurve, b: FlatCurve) -> list[float]:
