@@ -333,7 +333,8 @@ NB_MODULE(_core, m) {
     static PyObject* const unequal_masses =
         PyErr_NewException("flatmetric._core.UnequalMassesError", PyExc_ValueError, nullptr);
     static PyObject* const beyond_limit =
-        PyErr_NewException("flatmetric._core.BeyondLimitError", PyExc_ValueError, nullptr);
+        PyErr_NewException("flatmetric._core.BeyondLimitError",
+                           nb::module_::import_("flatmetric.errors").attr("InputError").ptr(), nullptr);
     m.attr("UnequalMassesError") = nb::handle(unequal_masses);
     m.attr("BeyondLimitError") = nb::handle(beyond_limit);
     nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
@@ -344,7 +345,8 @@ NB_MODULE(_core, m) {
         } catch (const UnequalMasses& masses) {
             PyErr_SetObject(unequal_masses, nb::make_tuple(masses.frame, masses.truth_mass, masses.pred_mass).ptr());
         } catch (const BeyondLimit&) {
-            PyErr_SetString(beyond_limit, "a coordinate is not finite or too large");
+            PyErr_SetString(beyond_limit, "a number is not finite or too large, perhaps since an array changed while it was read; "
+                                          "give arrays that stay as they are");
         }
     });
     nb::class_<FrameColumns>(m, "FrameSolutions",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import html.parser
 import io
+import json
 import re
 from pathlib import Path
 
@@ -32,6 +33,8 @@ NAMES = (
     "\u202eevil",
     "\udc80odd",
     'it\'s "quoted"',
+    "\uff1dcmd",
+    "c\r\nd\x85e",
 )
 ACTED_ON = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
 
@@ -56,7 +59,19 @@ def cells(text: str) -> list[str]:
 
 def is_run(cell: str) -> bool:
     """Whether a spreadsheet would take the cell for a formula."""
-    return cell[:1] in ("=", "+", "-", "@") and not re.fullmatch(r"[-+]?[\d.e+-]+", cell)
+    return cell[:1] in ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20") and not re.fullmatch(
+        r"[-+]?[\d.e+-]+", cell
+    )
+
+
+def acts(page: Path) -> list[str]:
+    """Characters in a page, or in the data of its scripts, that act on the text around them."""
+    text = page.read_text(encoding="utf-8")
+    data = re.findall(r"<script type='application/json' id='content'>(.*?)</script>", text, re.DOTALL)
+    shown = [json.dumps(json.loads(one), ensure_ascii=False) for one in data]
+    assert shown
+    escaped = [escape for one in shown for escape in re.findall(r"(?<!\\)\\u00[019][0-9a-f]", one)]
+    return escaped + [match for one in (text, *shown) for match in ACTED_ON.findall(one.replace("\n", ""))]
 
 
 class Tags(html.parser.HTMLParser):
@@ -76,12 +91,14 @@ def test_a_leaderboard(folder: Path, tmp_path: Path) -> None:
     assert not ACTED_ON.search(out.stdout.replace("\n", "")) and not ACTED_ON.search(out.stderr.replace("\n", ""))
     table = (tmp_path / "leaderboard.csv").read_text(encoding="utf-8", errors="surrogateescape")
     assert not [cell for cell in cells(table) if is_run(cell)] and "'=cmd|calc!A1" in table
+    assert not ACTED_ON.search(table.replace("\n", "")) and "'\uff1dcmd" in table
     markdown = (tmp_path / "leaderboard.md").read_text(encoding="utf-8")
     assert "<" not in markdown and not ACTED_ON.search(markdown.replace("\n", ""))
     assert all(line.count("|") - line.count("\\|") in (0, 6, 7, 8) for line in markdown.splitlines())
     tags = Tags()
     tags.feed((tmp_path / "page.html").read_text(encoding="utf-8"))
     assert "onerror" not in tags.found and "img" not in tags.found and tags.found.count("script") == 3
+    assert not acts(tmp_path / "page.html")
 
 
 def test_latex(folder: Path, tmp_path: Path) -> None:
@@ -98,6 +115,15 @@ def test_a_comparison_and_tables_of_rows(folder: Path, tmp_path: Path) -> None:
     tags = Tags()
     tags.feed((tmp_path / "page.html").read_text(encoding="utf-8"))
     assert "onerror" not in tags.found and tags.found.count("script") == 3
+    assert not acts(tmp_path / "page.html")
+
+
+@pytest.mark.parametrize("command", ["validate", "inspect", "compare"])
+def test_line_ends_in_names_begin_no_line(command: str, folder: Path) -> None:
+    odd, truth = folder / "y" / "results" / f"{NAMES[-1]}.csv", folder / "y" / "truth.csv"
+    out = run(command, *([truth, odd, folder / "y" / "results" / "+1+1.csv"] if command == "compare" else [odd]))
+    assert out.returncode == 0, out.stderr
+    assert "c\\r\\nd\\x85e" in out.stdout and not any(line.startswith("d") for line in out.stdout.splitlines())
 
 
 def test_one_score_of_an_odd_file(folder: Path) -> None:

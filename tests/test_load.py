@@ -23,9 +23,16 @@ n = 20_000
 rng = np.random.default_rng(0)
 truth, pred = rng.uniform(0, 1e4, (n, 2)), rng.uniform(0, 1e4, (n, 2))
 frames, others = np.sort(rng.integers(1, 99, n)), np.ones(n, dtype=np.int64)
+weights = rng.random(n)
+
+def table_of(points, frames):
+    return fm.Localizations(frame=frames, x=points[:, 0], y=points[:, 1])
+
 calls = [
     lambda: fm.flat_metric(truth, pred, lam=100.0, truth_frames=frames, pred_frames=others),
     lambda: fm.flat_metric(truth, pred, lam=50.0),
+    lambda: fm.flat_metric(truth, pred, lam=50.0, truth_weights=weights, pred_weights=weights[::-1]),
+    lambda: fm.score(table_of(truth, frames), table_of(pred, others), check=False),
     lambda: fm.flat_curve(truth[:999], pred[:999], lam_max=100.0, truth_frames=frames[:999], pred_frames=others[:999]),
     lambda: match(truth, pred, frames, others, 100.0, 100.0, True, 1.0, float("inf"), 2),
     lambda: nearest(truth, pred, frames, others, 2),
@@ -38,6 +45,8 @@ def change():
     while not over.is_set():
         rows = own.integers(0, n, 300)
         truth[rows] = own.choice([np.nan, np.inf, 1e300, -1e300, 5.0], (300, 2))
+        weights[rows] = own.choice([0.0, np.nan, -1.0, 1e300, 0.5], 300)
+        weights[rows] = own.random(300)
         frames[rows], others[rows] = own.integers(-(2**62), 2**62, 300), own.integers(0, 9, 300)
         pred[rows], truth[rows] = own.uniform(-1e6, 1e6, (300, 2)), own.uniform(0, 1e4, (300, 2))
 
@@ -48,7 +57,7 @@ for number in range(int(sys.argv[1])):
     try:
         calls[number % len(calls)]()
         answers += 1
-    except ValueError:
+    except fm.InputError:
         pass
 over.set()
 changing.join()

@@ -81,7 +81,8 @@ def test_a_task_that_kills_its_worker_is_tried_three_times_and_harms_no_other(tm
     found = Workers(2, kind="processes").run(killed, tasks)
     assert [type(one) for one in found] == [Failed if k in (2, 5) else int for k in range(8)]
     assert [one for one in found if isinstance(one, int)] == [0, 1, 3, 4, 6, 7]
-    assert all((tmp_path / str(k)).read_text() == "xxx" for k in (2, 5))
+    # Three times alone; whether it began before, beside others, depends on when their worker died.
+    assert all((tmp_path / str(k)).read_text() in ("xxx", "xxxx") for k in (2, 5))
     assert "its worker died every time" in found[2].reason
 
 
@@ -93,10 +94,10 @@ def test_a_worker_that_dies_once_loses_nothing(tmp_path: Path) -> None:
 def test_a_task_that_takes_too_long_is_given_up(jobs: int) -> None:
     release = threading.Event()
     try:
-        found = Workers(jobs, timeout=0.2).run(lambda wait: release.wait(60 if wait else 0), [(True,), (False,)])
+        found = Workers(jobs, timeout=2.0).run(lambda wait: release.wait(60 if wait else 0), [(True,), (False,)])
     finally:
         release.set()
-    assert found == [Failed("took longer than 0.2 s"), False]
+    assert found == [Failed("took longer than 2 s"), False]
 
 
 def test_failures_are_counted_while_it_works() -> None:

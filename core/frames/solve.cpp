@@ -140,6 +140,8 @@ private:
         };
         solution_.total = {total(&Parts::displaced), total(&Parts::missed), total(&Parts::false_),
                            total(&Parts::lower_bound), 0};
+        Parts& all = solution_.total;
+        all.lower_bound = std::min(all.lower_bound, all.displaced + all.missed + all.false_);
         for (const Parts& parts : solution_.parts) solution_.total.by_simplex += parts.by_simplex;
         truth_.restore_order(solution_.truth_potential, team_);
         pred_.restore_order(solution_.pred_potential, team_);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -69,8 +70,14 @@ public:
         const Measure<D>& target = from_pred ? truth : pred;
         const double source_total = std::min(truth_total, pred_total);
         const double target_total = std::max(truth_total, pred_total);
+        // Shortest paths carry masses as doubles, the simplex with twice the digits.
+        const bool rounding_costs =
+            !std::isinf(lam) &&
+            (lam > kDearLam * effective || std::max(truth_total, pred_total) > kManyMasses * least_mass(truth, pred));
+        const bool has_masses = truth.mass != nullptr || pred.mass != nullptr;
         transport_.solve(source.points, source.mass, target.points, target.mass, from_pred ? truth_box : pred_box,
-                         2.0 * effective, method, crew);
+                         2.0 * effective,
+                         method == Method::automatic && has_masses && rounding_costs ? Method::simplex : method, crew);
 
         Parts parts;
         parts.by_simplex = transport_.by_simplex();
@@ -101,21 +108,52 @@ public:
         parts.false_ = from_pred ? source_cost : target_cost;
 
         // A surplus of mass pays the full lam, so f is shifted by what was cut off, towards the side that has it.
-        double shift = 0.0;
-        if (effective < lam && !std::isinf(lam) && truth_total != pred_total) {
-            shift = truth_total > pred_total ? lam - effective : effective - lam;
-        }
+        const auto one = [](std::size_t) { return 1.0; };
+        const double surplus = (target.integral(one, crew) - source.integral(one, crew)).value();  // of the targets
+        const double cut_off = effective < lam && !std::isinf(lam) ? lam - effective : 0.0;
+        const double shift = surplus == 0.0 ? 0.0 : (surplus > 0.0) == from_pred ? cut_off : -cut_off;
         const double sign = from_pred ? -1.0 : 1.0;
         double* const source_potential = from_pred ? pred_potential : truth_potential;
         double* const target_potential = from_pred ? truth_potential : pred_potential;
         const auto f = [&](double potential) { return sign * (potential - effective) + shift; };
-        transport_.visit_source_potentials([&](Index x, double U) { source_potential[x] = f(U); }, crew);
-        transport_.visit_target_potentials([&](Index y, double p) { target_potential[y] = f(p); }, crew);
-        parts.lower_bound = truth.integral(truth_potential, crew) - pred.integral(pred_potential, crew);
+        source_bound_.resize(source.points.n);
+        target_bound_.resize(target.points.n);
+        transport_.visit_source_potentials(
+            [&](Index x, double U) {
+                source_bound_[x] = U;
+                source_potential[x] = f(U);
+            },
+            crew);
+        transport_.visit_target_potentials(
+            [&](Index y, double p) {
+                target_bound_[y] = p;
+                target_potential[y] = f(p);
+            },
+            crew);
+        // From the potentials before they are moved to f, which would round them; a bound above the value is rounding.
+        const Exact bound = source.integral([&](std::size_t x) { return source_bound_[x]; }, crew) -
+                            target.integral([&](std::size_t y) { return target_bound_[y]; }, crew);
+        const double of_surplus = effective * surplus + cut_off * std::abs(surplus);
+        parts.lower_bound = std::min((bound + of_surplus).value(), parts.displaced + parts.missed + parts.false_);
         return parts;
     }
 
 private:
+    // What is lost of a mass, 1e-16 of it, costs lam: less than 1e-12 of the value up to here, unless most mass stays
+    // put.
+    static constexpr double kDearLam = 1e3;     // times the diameter
+    static constexpr double kManyMasses = 1e8;  // times the least mass
+
+    static double least_mass(const Measure<D>& truth, const Measure<D>& pred) {
+        double least = std::numeric_limits<double>::infinity();
+        for (const Measure<D>* side : {&truth, &pred}) {
+            for (Index i = 0; side->mass != nullptr && i < side->points.n; ++i) {
+                if (side->mass[i] > 0.0) least = std::min(least, side->mass[i]);
+            }
+        }
+        return least;
+    }
+
     static Parts solve_one_sided(const Measure<D>& truth, const Measure<D>& pred, double lam, double* truth_potential,
                                  double* pred_potential) {
         const double level = std::isinf(lam) ? 0.0 : lam;
@@ -206,6 +244,8 @@ private:
     }
 
     Transport<D> transport_;
+    Column<double> source_bound_;
+    Column<double> target_bound_;
     Column<Pair> pairs_;
     Column<Pair> sorted_;
     std::vector<std::size_t> range_begin_;

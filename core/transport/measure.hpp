@@ -1,8 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <vector>
 
 #include "geometry/points.hpp"
+#include "support/exact.hpp"
 #include "support/parallel.hpp"
 #include "support/sums.hpp"
 
@@ -18,9 +21,18 @@ struct Measure {
         if (mass == nullptr) return points.n;
         return sum_of(points.n, [this](std::size_t i) { return mass[i]; });
     }
-    double integral(const double* f, Crew& crew) const {
-        if (mass == nullptr) return sum_of(points.n, crew, [f](std::size_t i) { return f[i]; });
-        return sum_of(points.n, crew, [this, f](std::size_t i) { return mass[i] * f[i]; });
+    // The integral of f, without loss.
+    template <class F>
+    Exact integral(const F& f, Crew& crew) const {
+        std::vector<Exact> sums((points.n + kRange - 1) / kRange);
+        crew.run(sums.size(), [&](std::size_t k, int, Interrupt&) {
+            const std::size_t end = std::min<std::size_t>(points.n, (k + 1) * kRange);
+            for (std::size_t i = k * kRange; i < end; ++i)
+                sums[k] += mass == nullptr ? Exact(f(i)) : Exact::product(mass[i], f(i));
+        });
+        Exact sum;
+        for (const Exact& part : sums) sum += part;
+        return sum;
     }
 };
 

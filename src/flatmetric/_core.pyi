@@ -4,6 +4,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from flatmetric.errors import InputError
+
 MAX_POINTS: int
 LARGEST: float
 
@@ -80,8 +82,8 @@ class NumberTable:
 class UnequalMassesError(ValueError):
     """An infinite lam, and a frame whose masses differ; `args` are the frame, its true and its predicted mass."""
 
-class BeyondLimitError(ValueError):
-    """A coordinate is not finite, or larger than LARGEST."""
+class BeyondLimitError(InputError):
+    """A number is not finite, or larger than LARGEST."""
 
 class FrameSolutions:
     frame: npt.NDArray[np.int64]
@@ -112,9 +114,9 @@ class Matches:
     distance: npt.NDArray[np.float64]
 
 class Curve:
-    slope_at_zero: float
+    slope_at_end: float
     breakpoint: npt.NDArray[np.float64]
-    change: npt.NDArray[np.float64]
+    fall: npt.NDArray[np.float64]
 
 class Neighbours:
     distance: npt.NDArray[np.float64]

@@ -1,15 +1,18 @@
 """Names from outside, such as those of files and programs, in text that something else reads: spreadsheets, Markdown,
-LaTeX, terminals. Pages escape theirs in `flatmetric.reports.html`.
+LaTeX, pages, terminals.
 """
 
 from __future__ import annotations
 
+import html
 import re
 from typing import Any
 
 from flatmetric.errors import printable
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four in full width
+# What terminals, and readers of right-to-left text, act on; line ends and tabs are left.
+_ACTED_ON = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _NUMBERS = re.compile(r"[-+]?[\d.,]+([eE][-+]?\d+)?( (to|x) [-+]?[\d.,]+)*")
 _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`[]|"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"})
 _LATEX = str.maketrans(
@@ -20,16 +23,41 @@ _LATEX = str.maketrans(
 
 
 def in_cell(value: Any) -> Any:
-    """A value as the cell of a table: text that a spreadsheet would run as a formula gets an apostrophe before it.
+    """A value as the cell of a table: text in one printable line; what a spreadsheet would run as a formula gets an
+    apostrophe before it.
 
     Examples
     --------
     >>> in_cell("=1+1"), in_cell("-0.5"), in_cell("-0.5 to 2"), in_cell(-0.5), in_cell("a-b")
     ("'=1+1", '-0.5', '-0.5 to 2', -0.5, 'a-b')
     """
-    if not isinstance(value, str) or not value.startswith(_FORMULA) or _NUMBERS.fullmatch(value) or len(value) == 1:
+    if not isinstance(value, str):
         return value
-    return f"'{value}"
+    if not value.startswith(_FORMULA) or _NUMBERS.fullmatch(value) or len(value) == 1:
+        return printable(value)
+    return f"'{printable(value)}"
+
+
+def inert(text: str) -> str:
+    r"""Text in which the characters that act on what is around them are written as escapes.
+
+    Examples
+    --------
+    >>> inert("a\x1b[2Jb\n")
+    'a\\x1b[2Jb\n'
+    """
+    return text if text.isprintable() else _ACTED_ON.sub(lambda match: printable(match[0]), text)
+
+
+def escape(text: str, quote: bool = True) -> str:
+    """Text for a page: no tags, and nothing that acts on the text around it.
+
+    Examples
+    --------
+    >>> escape("<b>")
+    '&lt;b&gt;'
+    """
+    return html.escape(inert(text), quote)
 
 
 def in_markdown(text: str) -> str:

@@ -10,6 +10,7 @@ import io
 import json
 import os
 import platform
+import stat
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -25,6 +26,7 @@ _ALWAYS_ALLOWED = 16 << 20
 LARGEST_RATIO = 100  # times: text packs by 20 at most, a bomb by 1000 and more
 MOST_MEMBERS = 10_000  # of an archive, by default
 _LARGEST_TOML = 1 << 20  # bytes: a thousand submissions take a tenth of it
+_LARGEST_JSON = 1 << 28  # bytes: a board of ten thousand results takes a tenth of it
 _FRESH_S = 2.0  # several times the resolution of the times of common file systems
 _HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 """Tells the machines apart that write into one folder."""
@@ -91,8 +93,7 @@ def check_readable(path: Path) -> None:
             raise InputError(f"{path}: {what}")
         if not path.is_file():
             raise InputError(f"{path}: is not an ordinary file; save it to a file first")
-        with path.open("rb"):
-            pass
+        open_ordinary(path).close()
     except PermissionError as error:
         raise InputError(f"{path}: can't be read, permission denied") from error
     except OSError as error:
@@ -101,6 +102,28 @@ def check_readable(path: Path) -> None:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path}: is not a file name") from error
+
+
+def open_ordinary(path: Path, largest: int | None = None) -> io.BufferedReader:
+    """Open a file to read, at once or not at all: a pipe, a device or a folder is an error, and so is a file of more
+    than `largest` bytes.
+
+    Examples
+    --------
+    >>> open_ordinary(Path("/dev/null"))
+    Traceback (most recent call last):
+    flatmetric.errors.InputError: /dev/null: is not an ordinary file; remove it, or save it to a file first
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a pipe would be waited for
+    file = open(os.open(path, flags), "rb")  # noqa: SIM115, PTH123
+    there = os.fstat(file.fileno())
+    if not stat.S_ISREG(there.st_mode):
+        file.close()
+        raise InputError(f"{path}: is not an ordinary file; remove it, or save it to a file first")
+    if largest is not None and there.st_size > largest:
+        file.close()
+        raise InputError(f"{path}: is larger than {largest >> 20} MB, which can't be right; remove it")
+    return file
 
 
 def state_of(there: os.stat_result) -> str:
@@ -127,7 +150,10 @@ def content_hash(path: Path) -> str:
 
     Examples
     --------
-    >>> content_hash(Path("/dev/null"))[:8]
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "empty"
+    >>> path.touch()
+    >>> content_hash(path)[:8]
     'e3b0c442'
     """
     there = path.stat()
@@ -140,7 +166,7 @@ def _hash_of_state(path: Path, _state: str) -> str:
 
 
 def _hash_of(path: Path) -> str:
-    with path.open("rb") as file:
+    with open_ordinary(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -159,7 +185,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     if path.stat().st_size > _LARGEST_TOML:
         raise InputError(f"{path}: is larger than {_LARGEST_TOML >> 20} MB; give a TOML file with settings")
     try:
-        with path.open("rb") as file:
+        with open_ordinary(path) as file:
             return tomllib.load(file)
     except OSError as error:
         raise InputError(f"{path}: can't be read, {error.strerror}") from error
@@ -295,7 +321,7 @@ def write_text(text: str, path: Path) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The object in a JSON file; empty where the file is missing or damaged.
+    """The object in a JSON file that this package wrote; empty where it is missing, damaged or no file of that kind.
 
     Examples
     --------
@@ -303,7 +329,8 @@ def read_json(path: Path) -> dict[str, Any]:
     {}
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        with open_ordinary(path, _LARGEST_JSON) as file:
+            content = json.load(file)
+    except (OSError, ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}

@@ -142,7 +142,7 @@ def shape(name: str) -> tuple[Any, Any, Any, Any, float]:
         b[:, 0] += np.where(np.arange(120) < 60, 10_000, -10_000)
         return a, b, None, None, 1e5
     if name == "many far away":
-        return a[:30], np.concatenate((b, a + 3)) + [10_000, 0], None, None, 1e5
+        return a[:30], np.concatenate((b, a + 3)) + np.array([10_000, 0]), None, None, 1e5
     if name == "ordinary weights":
         w, v = rng.random(120) + 0.1, rng.random(120) + 0.1
         return 30 * a, 30 * a + rng.normal(size=a.shape) * 0.01, w / w.sum(), v / v.sum(), 1000.0

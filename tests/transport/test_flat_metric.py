@@ -327,3 +327,26 @@ def test_one_heavy_target_takes_from_all_by_distance() -> None:
         expected = moved + lam * 2000 if pred_weights == [capacity] else np.minimum(away, 2 * lam).sum()
         assert result.value == pytest.approx(expected, rel=1e-12)
         assert result.value >= result.lower_bound * (1 - 1e-14)
+
+
+@pytest.mark.parametrize("lam", [1e3, 1e6, 1e9, 1e12, 1e15, 1e20])
+def test_the_bound_meets_the_value_where_masses_are_equal_but_for_rounding(lam: float) -> None:
+    rng = np.random.default_rng(0)
+    weights = rng.random(300)
+    truth_weights, pred_weights = weights / weights.sum(), rng.permutation(weights) / rng.permutation(weights).sum()
+    found = fm.flat_metric(
+        rng.random((300, 2)), rng.random((300, 2)), lam=lam, truth_weights=truth_weights, pred_weights=pred_weights
+    )
+    assert 0 <= found.gap <= 1e-12 * found.value
+
+
+def test_the_bound_meets_the_value_where_masses_differ_by_twenty_decades() -> None:
+    masses = [1e10, 1e-10]
+    found = fm.flat_metric([[0.0], [1.0]], [[2.5], [2.0]], lam=1e20, truth_weights=masses, pred_weights=masses)
+    assert found.value == found.lower_bound == 2.5e10
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        truth, pred = rng.integers(0, 9, (5, 1)), rng.integers(0, 9, (5, 1))
+        a, b = 10.0 ** rng.integers(-10, 11, 5), 10.0 ** rng.integers(-10, 11, 5)
+        found = fm.flat_metric(truth, pred, lam=10.0 ** rng.integers(-2, 21), truth_weights=a, pred_weights=b)
+        assert 0 <= found.gap <= 1e-12 * found.value, seed

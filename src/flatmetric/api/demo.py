@@ -56,7 +56,7 @@ def _copy_files(folder: Path) -> None:
     """Copy the files of the example, each whole or not at all; none if one would replace a file of the user's."""
     content = {folder / name: (resources.files("flatmetric") / "data" / f"demo_{name}").read_bytes() for name in FILES}
     for path, example in content.items():
-        if path.exists() and path.read_bytes() != example:
+        if path.exists() and not (path.is_file() and path.read_bytes() == example):
             raise InputError(f"{path}: is another file; give a folder without it")
     make_folder(folder)
     for path, example in content.items():

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flatmetric._files import content_hash, csv_text, json_text, make_folder, read_json, write_text
+from flatmetric._files import check_writable, content_hash, csv_text, json_text, make_folder, read_json, write_text
 from flatmetric.errors import InputError
 from flatmetric.execution.progress import Progress
 from flatmetric.execution.workers import Failed, Workers
@@ -137,7 +137,9 @@ def absent_packages() -> list[str]:
 @contextlib.contextmanager
 def only_one_at_a_time(folder: Path) -> Iterator[None]:
     """Allow one run at a time in a folder; a crashed run does not block it."""
-    with (folder / ".lock").open("w") as file:
+    place = folder / ".lock"
+    check_writable(place)
+    with place.open("w") as file:
         try:
             _lock(file.fileno())
         except OSError as error:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flatmetric._arrays import FloatArray, IntArray
-from flatmetric._files import is_settled, make_folder, read_json, state_of
+from flatmetric._files import check_writable, is_settled, make_folder, read_json, state_of
 from flatmetric.challenges.submissions import Submission
 from flatmetric.errors import InputError
 from flatmetric.formats.picasso import SIDE_SUFFIXES
@@ -64,6 +64,7 @@ class ScoreStore:
 
     def _open(self) -> None:
         self._file.close()
+        check_writable(self._path)
         try:
             self._file = sqlite3.connect(self._path, timeout=_PATIENCE_S)
         except sqlite3.Error as error:

@@ -11,6 +11,7 @@ from flatmetric.errors import InputError
 from flatmetric.formats.file_options import FILE_OPTIONS, file_options_in
 
 _SIDE_FILES = (".yaml", ".yml", ".md", ".toml", ".json")  # belong to another file
+_SIMULATED = "activations.csv"  # the truth that `simulate` writes
 _PARTS = "____"  # between the parts of the challenge's file names
 TUNED = "-tuned"
 """The end of the name of a method that was tuned."""
@@ -49,7 +50,7 @@ def find_submissions(folder: Path, out: Path | None = None) -> Submissions:
     for place in sorted(path for path in folder.iterdir() if path.is_dir()):
         if place.name.startswith(".") or place == out:
             continue
-        truths = [p for p in (*sorted(place.glob("truth.*")), *sorted(place.glob("activations.csv"))) if _is_table(p)]
+        truths = [p for p in (*sorted(place.glob("truth.*")), *sorted(place.glob(_SIMULATED))) if _is_table(p)]
         results = [*sorted((place / "results").glob("*")), *sorted(place.glob(f"*{_PARTS}*"))]
         if not truths:
             if results:
@@ -59,6 +60,10 @@ def find_submissions(folder: Path, out: Path | None = None) -> Submissions:
             continue
         if len(truths) > 1:
             raise InputError(f"{place}: has {len(truths)} truth files; keep one")
+        if truths[0].name == _SIMULATED:
+            from flatmetric.simulation.folder import check_truth  # most boards need no simulator
+
+            check_truth(truths[0])
         if not results:
             ignored[place.name] = "has a truth and no results"
         for path in results:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from flatmetric._files import make_folder
+from flatmetric._files import make_folder, open_ordinary
 from flatmetric.challenges.runner import LOCALIZE, OURS, Program, Run, run_programs
 from flatmetric.challenges.submissions import TUNED, tuned_name
 from flatmetric.execution.progress import Progress
@@ -104,8 +105,9 @@ def _tuner(method: str, budget: int, lam: float) -> Program:
 
 def _chosen(path: Path, method: str) -> dict[str, float]:
     """The chosen settings from the file of what was tried."""
-    with path.open(encoding="utf-8", newline="") as file:
-        row = next(row for row in csv.DictReader(file) if row["chosen"] == "1")
+    with open_ordinary(path) as file:
+        rows = csv.DictReader(io.TextIOWrapper(file, encoding="utf-8", newline=""))
+        row = next(row for row in rows if row["chosen"] == "1")
     return {name: float(row[name]) for name in METHODS[method].settings}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from flatmetric._files import check_readable
 from flatmetric.api.simulate import localize as localize_stack
 from flatmetric.cli.options import Argument, Keywords, command
 from flatmetric.cli.output import check_outputs, print_assumption
@@ -19,6 +20,7 @@ def localize(stack: Annotated[Path, Argument("STACK", "A 16-bit TIFF stack.")], 
     flatmetric localize stack.ome.tif --method baseline --set threshold=6 --out mine.csv
     """
     method, beads = keywords["method"], keywords["beads"]
+    check_readable(stack)
     target = Path(keywords["out"] or stack.with_name(f"{method}.csv"))
     check_outputs([target], [stack, *([] if beads is None else [Path(beads)])])
     with progress_bar() as progress:

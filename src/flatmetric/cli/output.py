@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import io
 import os
-import re
 import shlex
 import sys
 from collections.abc import Iterable, Mapping
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from flatmetric._escaping import inert
 from flatmetric._files import check_writable, columns_table, json_text, make_folder, write_text
 from flatmetric._files import write_columns as write_columns_to_file
 from flatmetric.errors import InputError, printable
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 STANDARD_OUTPUT = "-"
 # Control characters except for tabs and ends of lines, and those that turn the direction of text.
-_ACTED_ON = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 class PlainOutput(io.TextIOBase):
@@ -40,7 +39,7 @@ class PlainOutput(io.TextIOBase):
         """Write text."""
         if not isinstance(text, str):  # click asks by trying
             raise TypeError("this is a stream of text")
-        self._opened().write(text if text.isprintable() else _ACTED_ON.sub(lambda match: printable(match[0]), text))
+        self._opened().write(inert(text))
         return len(text)
 
     def flush(self) -> None:

@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from flatmetric.cli.options import FLAGS
+from flatmetric.errors import printable
 from flatmetric.metrics.table import FAMILIES, METRICS
 from flatmetric.options.base import keywords_of
 from flatmetric.options.scoring import ScoreOptions
@@ -84,6 +85,7 @@ def aligned(rows: Sequence[Sequence[str]], align: str = ">") -> list[str]:
     >>> aligned([["frame", "x"], ["1", "12.50"]])
     ['frame      x', '    1  12.50']
     """
+    rows = [[printable(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(f"{cell:{align}{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
@@ -233,12 +235,14 @@ def comparison_text(comparison: Comparison) -> str:
     remark = [] if first.remark is None else [f"remark: {first.remark}"]
     sentences = [*doubts(comparison), *(pair_sentence(pair) for pair in comparison.pairs), *disagreements(comparison)]
     todo = [
-        f"{name}: {score.advice[0]}"
+        f"{printable(name)}: {score.advice[0]}"
         for name, score in zip(comparison.names, comparison.scores, strict=True)
         if score.advice
     ]
     advice = ["", "What to do next", *(f"  {text}" for text in todo)] if todo else []
-    return "\n".join([*aligned(rows, "<"), "", *sentences, *advice, "", intervals_title(first), *remark])
+    return "\n".join(
+        [*aligned(rows, "<"), "", *map(printable, sentences), *advice, "", intervals_title(first), *remark]
+    )
 
 
 def _with_interval(key: str, value: float | None, span: tuple[float, float] | None) -> str:
@@ -249,8 +253,8 @@ def _with_interval(key: str, value: float | None, span: tuple[float, float] | No
 def lead_text(lead: Lead) -> str:
     """Which program leads for which lam, and where the curves cross."""
     lines = [f"best for lam from {lead.low:g} to {lead.high:g} nm:"]
-    lines += [f"  {name} {100 * share:.0f} %" for name, share in lead.share.items()]
-    lines += [f"  {crossing_sentence(a, b, places)}" for (a, b), places in lead.crossings.items()]
+    lines += [f"  {printable(name)} {100 * share:.0f} %" for name, share in lead.share.items()]
+    lines += [f"  {printable(crossing_sentence(a, b, places))}" for (a, b), places in lead.crossings.items()]
     return "\n".join(lines)
 
 
@@ -269,7 +273,7 @@ def inspection_text(inspection: Inspection) -> str:
         *((axis, f"{low:.1f} to {high:.1f} nm") for axis, (low, high) in inspection.extent.items()),
         *(("" if at else "conversions", step) for at, step in enumerate(inspection.conversions)),
     ]
-    lines = [str(inspection.file), *(f"  {name:<12}{text}" for name, text in facts)]
+    lines = [printable(str(inspection.file)), *(f"  {name:<12}{text}" for name, text in facts)]
     if inspection.first_rows:
         rows = [[_cell(row[name]) for name in inspection.columns] for row in inspection.first_rows]
         lines += ["", *(f"  {line}" for line in aligned([list(inspection.columns), *rows]))]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 GO_ON = "run the same command again to go on from here"
 """What to do after work that was broken off."""
-_ATTEMPTS = 3  # of a task whose worker dies
+_ATTEMPTS = 3  # of a task, alone, after its worker died beside others
 _KILLED = "its worker died every time that it was tried, perhaps for lack of memory"
 _TICK_S = 0.5  # between looks at whether the executor is still there
 
@@ -62,7 +62,7 @@ class Workers:
 
     `kind` is what is faster: threads, or processes, where tasks spend their time in Python and are the `fewest` or more
     that make up for the start of processes. A task that takes longer than `timeout` seconds, or whose worker dies three
-    times, ends as `Failed`.
+    times while it runs alone, ends as `Failed`.
     """
 
     def __init__(
@@ -254,7 +254,7 @@ def _on_processes(call: Callable[..., Any], tasks: Sequence[Task], jobs: int) ->
 
 
 def _alone(call: Callable[..., Any], task: Task) -> Any:
-    for _ in range(_ATTEMPTS - 1):
+    for _ in range(_ATTEMPTS):
         with _processes(1) as pool:
             try:
                 with _main_left_out():

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from flatmetric._arrays import Storage
-from flatmetric._files import LARGEST_RATIO, MOST_MEMBERS, check_readable, largest_content
+from flatmetric._files import LARGEST_RATIO, MOST_MEMBERS, check_readable, largest_content, open_ordinary
 from flatmetric.errors import InputError
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Source:
 
     def _raw(self) -> io.BufferedReader:
         try:
-            return self.path.open("rb")
+            return open_ordinary(self.path)
         except OSError as error:
             raise InputError(f"{self.name}: can't be opened, {error.strerror}") from error
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from flatmetric._arrays import FloatArray
-from flatmetric._files import read_toml
+from flatmetric._files import open_ordinary, read_toml
 from flatmetric.errors import InputError
 from flatmetric.options.base import Option, numbers, option
 
@@ -309,12 +309,14 @@ def field_of_view(value: Any) -> tuple[float, float]:
     return numbers[0], numbers[-1]
 
 
+_LARGEST_WOBBLE = 1 << 24  # bytes; real ones have a few kB
+
+
 def read_wobble(path: Path) -> Wobble:
     """A wobble table from a CSV file with the columns dx, dy, z in nm, with or without a header."""
-    if path.exists() and not path.is_file():
-        raise InputError(f"{path}: is not an ordinary file; give a table of dx, dy, z")
     try:
-        lines = path.read_text(encoding="utf-8-sig").replace(";", ",").replace("\t", ",").splitlines()
+        with open_ordinary(path, _LARGEST_WOBBLE) as file:
+            lines = file.read().decode("utf-8-sig").replace(";", ",").replace("\t", ",").splitlines()
     except OSError as error:
         raise InputError(f"{path}: can't be read, {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from flatmetric._files import read_json
-from flatmetric.errors import InputError
+from flatmetric.errors import InputError, printable
 from flatmetric.formats.read import read_file
 from flatmetric.localizations import Localizations
 from flatmetric.options.reading import ReadOptions
@@ -74,7 +74,9 @@ class Validation:
         else:
             frames = "" if self.frames is None else f", frames {self.frames[0]} to {self.frames[1]}"
             what = f" ({self.format}, {self.rows} rows{frames})"
-        lines = [f"{self.file}: {'a proper submission' if self.ok else 'please correct and send again'}{what}"]
+        lines = [
+            f"{printable(self.file)}: {'a proper submission' if self.ok else 'please correct and send again'}{what}"
+        ]
         lines += [f"  - {problem}" for problem in self.problems]
         return "\n".join([*lines, *(f"  assumed: {remark}" for remark in self.remarks)])
 

@@ -6,9 +6,9 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 
+from flatmetric._escaping import escape
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.reports import parts
 from flatmetric.reports.html import SHORT, Html, Section, chart, choice, page, paragraph, table

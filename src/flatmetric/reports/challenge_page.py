@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from flatmetric._escaping import escape
 from flatmetric.challenges.runner import Run
 from flatmetric.challenges.training import Trained, tuned_and_usual
 from flatmetric.errors import InputError

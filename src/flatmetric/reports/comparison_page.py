@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
 from flatmetric._display import wording
+from flatmetric._escaping import escape
 from flatmetric.metrics.table import METRICS
 from flatmetric.reports import parts
 from flatmetric.reports.camera import Movie

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 
+from flatmetric._escaping import escape
 from flatmetric.metrics.table import METRICS
 from flatmetric.reports.html import Html, Section, paragraph, table
 from flatmetric.scoring.intervals import Intervals

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
 
+from flatmetric._escaping import escape
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.reports import parts
 from flatmetric.reports.board_page import Board

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from html import escape
-
+from flatmetric._escaping import escape
 from flatmetric.reports import parts
 from flatmetric.reports.camera import Movie
 from flatmetric.reports.details import bins_of, detail_content, detail_sections

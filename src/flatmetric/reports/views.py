@@ -6,13 +6,13 @@ import base64
 import io
 import os
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from flatmetric._display import Displayed, wording
+from flatmetric._escaping import escape
 from flatmetric._files import write_text
 from flatmetric.challenges.leaderboard import Leaderboard
 from flatmetric.errors import InputError

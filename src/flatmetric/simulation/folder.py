@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from flatmetric._files import check_writable, json_text, make_folder, read_json, write_text
+from flatmetric._files import check_writable, content_hash, json_text, make_folder, read_json, write_text
 from flatmetric.errors import InputError
 from flatmetric.execution.progress import Progress
 from flatmetric.execution.workers import Failed, Workers
@@ -81,14 +81,37 @@ def simulate_folder(
             channels=channels_of(dataset.optics),
         )
     write(truth, folder / TRUTH, "challenge-truth")
-    write_text(json_text(parameters(dataset, seed) | {"true_rows": len(truth)}), folder / PARAMETERS)
+    made = {"true_rows": len(truth), **_identity(folder)}
+    write_text(json_text(parameters(dataset, seed) | made), folder / PARAMETERS)
     return len(truth)
 
 
+def _identity(folder: Path) -> dict[str, Any]:
+    """What tells whether stack and truth are those that were written; the stack is large, so its size has to do."""
+    return {"stack_bytes": (folder / STACK).stat().st_size, "truth_sha256": content_hash(folder / TRUTH)}
+
+
 def is_simulated(folder: Path, dataset: Dataset, seed: int) -> bool:
-    """Whether a folder holds this simulation, complete."""
+    """Whether a folder holds this simulation, complete and as it was written."""
     stored, wanted = read_json(folder / PARAMETERS), json.loads(json_text(parameters(dataset, seed)))
-    return stored.items() >= wanted.items() and "unfinished" not in stored
+    if not all((folder / name).is_file() for name in (STACK, TRUTH)):
+        return False
+    return stored.items() >= (wanted | _identity(folder)).items() and "unfinished" not in stored
+
+
+def check_truth(truth: Path) -> None:
+    """Raise if a truth lies in the folder of a simulation and is not the one that was simulated.
+
+    Examples
+    --------
+    >>> check_truth(Path("somewhere/else.csv"))
+    """
+    expected = read_json(truth.with_name(PARAMETERS)).get("truth_sha256") if truth.name == TRUTH else None
+    if expected is not None and truth.is_file() and content_hash(truth) != expected:
+        raise InputError(
+            f"{truth}: is not the truth that was simulated, by the {PARAMETERS} beside it; simulate it again, "
+            f"or remove {PARAMETERS}"
+        )
 
 
 def simulated_camera(stack: Path) -> Camera | None:
