@@ -94,3 +94,13 @@ def test_the_readme_names_commands_that_exist() -> None:
 
 def test_the_schema_lies_where_it_says() -> None:
     assert json.loads((ROOT / SCHEMA).read_text(encoding="utf-8"))["$id"] == SCHEMA
+
+
+def test_every_row_of_the_robustness_page_names_a_test_that_exists() -> None:
+    page = (ROOT / "docs" / "understand" / "robustness.md").read_text(encoding="utf-8")
+    rows = [line for line in page[page.index("## Untrusted files") :].splitlines() if line.startswith("| ")]
+    named = [re.search(r"`(tests/[\w/]+\.py)::(\w+)` \|$", row) for row in rows]
+    headers = sum(row.endswith("| test |") for row in rows)
+    assert len(named) - headers > 30 and sum(one is None for one in named) == headers
+    for one in filter(None, named):
+        assert f"def {one[2]}(" in (ROOT / one[1]).read_text(encoding="utf-8"), one[0]
