@@ -345,8 +345,9 @@ NB_MODULE(_core, m) {
         } catch (const UnequalMasses& masses) {
             PyErr_SetObject(unequal_masses, nb::make_tuple(masses.frame, masses.truth_mass, masses.pred_mass).ptr());
         } catch (const BeyondLimit&) {
-            PyErr_SetString(beyond_limit, "a number is not finite or too large, perhaps since an array changed while it was read; "
-                                          "give arrays that stay as they are");
+            PyErr_SetString(beyond_limit,
+                            "a number is not finite or too large, perhaps since an array changed while it was read; "
+                            "give arrays that stay as they are");
         }
     });
     nb::class_<FrameColumns>(m, "FrameSolutions",
