@@ -33,8 +33,8 @@ def run(
 
 
 def wait_until(condition: Callable[[], object], what: str) -> None:
-    """Wait for something that another process does, for up to a minute."""
-    end = time.monotonic() + 60
+    """Wait for something that another process does, for up to ten minutes: the machine may be busy."""
+    end = time.monotonic() + 600
     while not condition():
         assert time.monotonic() < end, f"waited in vain until {what}"
         time.sleep(0.02)

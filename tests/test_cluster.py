@@ -233,7 +233,7 @@ def test_a_stopped_command_stops_its_programs_on_the_cluster(cluster: Cluster, t
     process = subprocess.Popen([sys.executable, "-m", "flatmetric", *words], stderr=subprocess.PIPE, text=True)
     wait_until(lambda: (tmp_path / "pid").is_file() and bool((tmp_path / "pid").read_text()), "the program runs")
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=600)
     assert process.returncode == 130 and "Traceback" not in said, said
     program_id = int((tmp_path / "pid").read_text())
     wait_until(lambda: not is_alive(program_id), "the program has ended")

@@ -108,33 +108,26 @@ public:
         parts.false_ = from_pred ? source_cost : target_cost;
 
         // A surplus of mass pays the full lam, so f is shifted by what was cut off, towards the side that has it.
-        const auto one = [](std::size_t) { return 1.0; };
-        const double surplus = (target.integral(one, crew) - source.integral(one, crew)).value();  // of the targets
+        const double surplus = (target.whole(crew) - source.whole(crew)).value();  // of the targets
         const double cut_off = effective < lam && !std::isinf(lam) ? lam - effective : 0.0;
         const double shift = surplus == 0.0 ? 0.0 : (surplus > 0.0) == from_pred ? cut_off : -cut_off;
         const double sign = from_pred ? -1.0 : 1.0;
         double* const source_potential = from_pred ? pred_potential : truth_potential;
         double* const target_potential = from_pred ? truth_potential : pred_potential;
-        const auto f = [&](double potential) { return sign * (potential - effective) + shift; };
-        source_bound_.resize(source.points.n);
-        target_bound_.resize(target.points.n);
-        transport_.visit_source_potentials(
-            [&](Index x, double U) {
-                source_bound_[x] = U;
-                source_potential[x] = f(U);
-            },
-            crew);
-        transport_.visit_target_potentials(
-            [&](Index y, double p) {
-                target_bound_[y] = p;
-                target_potential[y] = f(p);
-            },
-            crew);
-        // From the potentials before they are moved to f, which would round them; a bound above the value is rounding.
-        const Exact bound = source.integral([&](std::size_t x) { return source_bound_[x]; }, crew) -
-                            target.integral([&](std::size_t y) { return target_bound_[y]; }, crew);
+        transport_.visit_source_potentials([&](Index x, double U) { source_potential[x] = U; }, crew);
+        transport_.visit_target_potentials([&](Index y, double p) { target_potential[y] = p; }, crew);
+        // From the potentials before they become f, which would round them; a bound above the value is rounding.
+        const Exact bound = source.integral([&](std::size_t x) { return source_potential[x]; }, crew) -
+                            target.integral([&](std::size_t y) { return target_potential[y]; }, crew);
         const double of_surplus = effective * surplus + cut_off * std::abs(surplus);
         parts.lower_bound = std::min((bound + of_surplus).value(), parts.displaced + parts.missed + parts.false_);
+        const auto become_f = [&](double* potential, Index n) {
+            over_ranges(static_cast<std::size_t>(n), crew, [&](std::size_t begin, std::size_t end) {
+                for (std::size_t i = begin; i < end; ++i) potential[i] = sign * (potential[i] - effective) + shift;
+            });
+        };
+        become_f(source_potential, source.points.n);
+        become_f(target_potential, target.points.n);
         return parts;
     }
 
@@ -244,8 +237,6 @@ private:
     }
 
     Transport<D> transport_;
-    Column<double> source_bound_;
-    Column<double> target_bound_;
     Column<Pair> pairs_;
     Column<Pair> sorted_;
     std::vector<std::size_t> range_begin_;

@@ -21,18 +21,28 @@ struct Measure {
         if (mass == nullptr) return points.n;
         return sum_of(points.n, [this](std::size_t i) { return mass[i]; });
     }
-    // The integral of f, without loss.
+    // The integral of f: of masses without loss, of points by a compensated sum.
     template <class F>
     Exact integral(const F& f, Crew& crew) const {
-        std::vector<Exact> sums((points.n + kRange - 1) / kRange);
+        if (mass == nullptr) return sum_of(points.n, crew, f);
+        const auto sum_from = [&](std::size_t begin, std::size_t end) {
+            Exact sum;
+            for (std::size_t i = begin; i < end; ++i) sum += Exact::product(mass[i], f(i));
+            return sum;
+        };
+        const auto n = static_cast<std::size_t>(points.n);
+        if (n <= kRange) return sum_from(0, n);
+        std::vector<Exact> sums((n + kRange - 1) / kRange);
         crew.run(sums.size(), [&](std::size_t k, int, Interrupt&) {
-            const std::size_t end = std::min<std::size_t>(points.n, (k + 1) * kRange);
-            for (std::size_t i = k * kRange; i < end; ++i)
-                sums[k] += mass == nullptr ? Exact(f(i)) : Exact::product(mass[i], f(i));
+            sums[k] = sum_from(k * kRange, std::min(n, (k + 1) * kRange));
         });
         Exact sum;
         for (const Exact& part : sums) sum += part;
         return sum;
+    }
+    // The mass of the whole, without loss.
+    Exact whole(Crew& crew) const {
+        return mass == nullptr ? Exact(points.n) : integral([](std::size_t) { return 1.0; }, crew);
     }
 };
 

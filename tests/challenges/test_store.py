@@ -198,7 +198,7 @@ def test_two_runs_at_once_write_one_store(folder: Path) -> None:
         write(dataclasses.replace(pred, x=pred.x + k + 1), folder / "one" / "results" / f"p{k}.csv", "thunderstorm")
     words = [sys.executable, "-m", "flatmetric", "leaderboard", str(folder), "--out", str(folder / "board")]
     both = [subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(2)]
-    assert [process.communicate(timeout=120)[1] for process in both] == [b"", b""]
+    assert [process.communicate(timeout=600)[1] for process in both] == [b"", b""]
     assert [process.returncode for process in both] == [0, 0] and len(stored(folder)) == 6
     content = (folder / "board" / "leaderboard.json").read_bytes()
     fm.leaderboard(folder, out=folder / "alone")

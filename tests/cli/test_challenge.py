@@ -213,7 +213,7 @@ def test_a_run_that_is_stopped_ends_its_participants(tmp_path: Path) -> None:
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         wait_until(lambda: pid.exists() and pid.read_text().strip(), "the participant runs")
         process.terminate()
-        assert process.wait(timeout=300) == 143
+        assert process.wait(timeout=900) == 143
     wait_until(lambda: not is_alive(int(pid.read_text())), "the participant has ended")
 
 
@@ -290,7 +290,7 @@ def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
         out = run("challenge", "run", "--out", tmp_path / "out", *options)
         assert out.returncode == 2 and "another run is at work there" in out.stderr
         go.touch()
-        assert first.wait(timeout=300) == 0
+        assert first.wait(timeout=900) == 0
 
 
 def test_names_with_dollars_and_odd_bytes_can_be_drawn(done: Path, tmp_path: Path) -> None:

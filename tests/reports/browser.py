@@ -17,7 +17,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 
 SCREENSHOTS = Path(__file__).parent / "screenshots"
-_PATIENCE_S = 30.0
+_PATIENCE_S = 600.0  # the machine may be busy
 
 
 class Browser:
@@ -30,6 +30,7 @@ class Browser:
             options.add_argument(argument)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
         self.driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+        self.driver.set_page_load_timeout(_PATIENCE_S)
         self.downloads = downloads
         behaviour = {"behavior": "allow", "downloadPath": str(downloads)}
         self.driver.execute_cdp_cmd("Browser.setDownloadBehavior", behaviour)
