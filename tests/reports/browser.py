@@ -31,6 +31,7 @@ class Browser:
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
         self.driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
         self.driver.set_page_load_timeout(_PATIENCE_S)
+        self.driver.set_script_timeout(_PATIENCE_S)
         self.downloads = downloads
         behaviour = {"behavior": "allow", "downloadPath": str(downloads)}
         self.driver.execute_cdp_cmd("Browser.setDownloadBehavior", behaviour)
