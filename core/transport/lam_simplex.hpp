@@ -13,8 +13,8 @@
 #include "geometry/slope_tree.hpp"
 #include "support/exact.hpp"
 #include "support/interrupt.hpp"
-#include "transport/coincident.hpp"
 #include "transport/measure.hpp"
+#include "transport/places.hpp"
 
 namespace flatmetric {
 
@@ -45,9 +45,9 @@ public:
         reach_ = 0.0;
         mass_.clear();
         load(from_, sources);
-        sources_ = static_cast<Index>(mass_.size());
         load(to_, targets);
-        targets_ = static_cast<Index>(mass_.size()) - sources_;
+        sources_ = from_.count();
+        targets_ = to_.count();
         if (sources_ > 0 && targets_ > 0) {
             start();
             while (go_to_next_meeting()) follow_meetings(moved);
@@ -67,13 +67,6 @@ private:
     static constexpr std::size_t kManyArcs = 16;
     static constexpr std::size_t kMostArcs = 256;  // a longer list is given up
     static constexpr Index kSamples = 16;          // sources that tell how far to look first
-
-    // The places with mass, in tree order.
-    struct Side {
-        Coincident<D> places;
-        KdTree<D> tree;
-        std::vector<double> packed;
-    };
 
     // A tight arc that holds two trees together; its ends are the source and the target.
     struct Cell {
@@ -110,20 +103,9 @@ private:
         }
     };
 
-    void load(Side& side, const Measure<D>& measure) {
-        side.places.merge(measure.points, measure.mass);
-        const Points<D> points = side.places.points();
-        const int dim = points.dims();
-        std::vector<double> mass;
-        side.packed.clear();
-        for (Index i = 0; i < points.n; ++i) {
-            if (side.places.mass()[i] == 0.0) continue;
-            side.packed.insert(side.packed.end(), points[i], points[i] + dim);
-            mass.push_back(side.places.mass()[i]);
-        }
-        const auto n = static_cast<Index>(mass.size());
-        side.tree.build({side.packed.data(), n, dim}, *interrupt_);
-        for (Index i = 0; i < n; ++i) mass_.emplace_back(mass[side.tree.original(i)]);
+    void load(Places<D>& places, const Measure<D>& measure) {
+        places.load(measure, *interrupt_);
+        for (Index i = 0; i < places.count(); ++i) mass_.emplace_back(places.mass(i));
     }
 
     void start() {
@@ -239,7 +221,6 @@ private:
         std::size_t idle = 0;  // lists since the last meeting
         while (!events_.empty() && idle <= kIdle * static_cast<std::size_t>(sources_)) {
             interrupt_->tick();
-
             const Event event = events_.top();
             if (!(event.time < most_)) return;
             events_.pop();
@@ -285,11 +266,8 @@ private:
 
     // Lists the arcs of a source of little slack.
     void list(Index x) {
-        if (listed_ >= sources_ / 4 + 64) {
-            set_prices();
-        }
+        if (listed_ >= sources_ / 4 + 64) set_prices();
         ++listed_;
-
         List& list = lists_[x];
         ++list.version;
         const double potential = potential_of(x);
@@ -383,7 +361,6 @@ private:
         if (old != kNone) remove_cell(old);
         part_.assign(1, lower);
         visit_below(lower, [this](Index node, Index, const Cell&) { part_.push_back(node); });
-
         if (cut_here) {
             settle();
         } else {
@@ -477,8 +454,8 @@ private:
     double most_ = 0.0;
     double reach_ = 0.0;
     Interrupt* interrupt_ = nullptr;
-    Side from_;
-    Side to_;
+    Places<D> from_;
+    Places<D> to_;
     Index sources_ = 0;
     Index targets_ = 0;
     // Of the sources, then the targets.

@@ -11,8 +11,8 @@
 #include "geometry/points.hpp"
 #include "support/exact.hpp"
 #include "support/interrupt.hpp"
-#include "transport/coincident.hpp"
 #include "transport/measure.hpp"
+#include "transport/places.hpp"
 
 namespace flatmetric {
 
@@ -69,14 +69,6 @@ private:
     static constexpr double kRounding = 1e-14;  // relative to reach: less slack than that is none
     static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-    // The places with mass, in tree order.
-    struct Side {
-        Coincident<D> places;
-        KdTree<D> tree;
-        std::vector<double> packed;
-        std::vector<double> mass;
-    };
-
     struct Source {
         Exact left;
         double potential = 0.0;  // less reach while it rises
@@ -123,22 +115,10 @@ private:
     };
 
     template <class Node>
-    void load(Side& side, const Measure<D>& measure, std::vector<Node>& nodes) {
-        side.places.merge(measure.points, measure.mass);
-        const Points<D> points = side.places.points();
-        const int dim = points.dims();
-        side.packed.clear();
-        side.mass.clear();
-        for (Index i = 0; i < points.n; ++i) {
-            const double mass = side.places.mass()[i];
-            if (mass == 0.0) continue;
-            side.packed.insert(side.packed.end(), points[i], points[i] + dim);
-            side.mass.push_back(mass);
-        }
-        const auto n = static_cast<Index>(side.mass.size());
-        side.tree.build({side.packed.data(), n, dim}, *interrupt_);
-        nodes.assign(n, Node{});
-        for (Index i = 0; i < n; ++i) amount(nodes[i]) = side.mass[side.tree.original(i)];
+    void load(Places<D>& places, const Measure<D>& measure, std::vector<Node>& nodes) {
+        places.load(measure, *interrupt_);
+        nodes.assign(places.count(), Node{});
+        for (Index i = 0; i < places.count(); ++i) amount(nodes[i]) = places.mass(i);
     }
     static Exact& amount(Source& source) { return source.left; }
     static Exact& amount(Target& target) { return target.room; }
@@ -343,8 +323,8 @@ private:
     double most_ = 0.0;
     double reach_ = 0.0;
     Interrupt* interrupt_ = nullptr;
-    Side sources_;
-    Side targets_;
+    Places<D> sources_;
+    Places<D> targets_;
     std::vector<Source> source_;
     std::vector<Target> target_;
     std::vector<Index> first_target_;  // of the tree of a root

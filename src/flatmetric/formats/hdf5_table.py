@@ -25,13 +25,12 @@ _Columns = dict[str, npt.NDArray[Any]]
 
 
 def _recognise(candidate: Candidate) -> str | None:
-    places = [] if candidate.hdf5 is None else _tables(candidate.hdf5)
+    places = [] if candidate.hdf5 is None else _tables(candidate.hdf5.tables())
     return f"an HDF5 file with the table {places[0]!r}" if places else None
 
 
-def _tables(file: Hdf5) -> list[str]:
+def _tables(datasets: dict[str, list[str]]) -> list[str]:
     """The tables with columns for x and y, and the frames of pandas: the path of each dataset or group."""
-    datasets = file.tables()
     tables = [path for path, names in datasets.items() if {"x", "y"} <= set(find_columns(names)) or _has_blocks(names)]
     return tables + [path.removesuffix("/block0_items") for path in datasets if path.endswith("/block0_items")]
 
@@ -43,12 +42,13 @@ def _has_blocks(names: list[str]) -> bool:
 
 def _read(candidate: Candidate, options: ReadOptions) -> Native:
     file, name = candidate.opened_hdf5, candidate.source.name
-    places = _tables(file)
+    datasets = file.tables()
+    places = _tables(datasets)
     if len(places) != 1:
         what = f"several tables ({', '.join(places):.200})" if places else "no table with columns for x and y"
         raise InputError(f"{name}: the HDF5 file holds {what}; give a file with one")
     place = places[0]
-    columns = _of_table(file, place) if place in file.tables() else _of_frame(file, place)
+    columns = _of_table(file, place) if place in datasets else _of_frame(file, place)
     chosen, arrays = chosen_columns(list(columns), options, name), list(columns.values())
     return checked(described_table(chosen, [arrays[c.index] for c in chosen.values()], name, options), options, name)
 
