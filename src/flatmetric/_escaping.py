@@ -13,6 +13,7 @@ from flatmetric.errors import printable
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four in full width
 # What terminals, and readers of right-to-left text, act on; line ends and tabs are left.
 _ACTED_ON = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_JSON_ESCAPE = re.compile(r"\\\\|\\u([0-9a-f]{4})")  # pairs of backslashes begin none
 _NUMBERS = re.compile(r"[-+]?[\d.,]+([eE][-+]?\d+)?( (to|x) [-+]?[\d.,]+)*")
 _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`[]|"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"})
 _LATEX = str.maketrans(
@@ -47,6 +48,19 @@ def inert(text: str) -> str:
     'a\\x1b[2Jb\n'
     """
     return text if text.isprintable() else _ACTED_ON.sub(lambda match: printable(match[0]), text)
+
+
+def inert_json(text: str) -> str:
+    r"""The same for the texts in JSON of ASCII characters, where such a character is an escape already.
+
+    Examples
+    --------
+    >>> inert_json(r'["a\u001b[2J", "\\u001b"]')
+    '["a\\\\u001b[2J", "\\\\u001b"]'
+    """
+    return _JSON_ESCAPE.sub(
+        lambda match: f"\\{match[0]}" if match[1] and _ACTED_ON.match(chr(int(match[1], 16))) else match[0], text
+    )
 
 
 def escape(text: str, quote: bool = True) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
 
-from flatmetric._escaping import escape
+from flatmetric._escaping import escape, inert_json
 
 # Nothing may be fetched: everything is in the file.
 _POLICY = (
@@ -180,14 +179,9 @@ def page(
     )
 
 
-# Escapes of JSON, and pairs of backslashes, which begin none.
-_ACTED_ON = re.compile(r"\\\\|\\u(00[01][0-9a-f]|007f|00[89][0-9a-f]|200[ef]|202[a-e]|206[6-9])")
-
-
 def _json(content: dict[str, Any]) -> str:
     """JSON that can't end the script element around it, and whose texts act on nothing (see `inert`)."""
-    text = json.dumps(content, allow_nan=False, separators=(",", ":"))
-    text = _ACTED_ON.sub(lambda match: match[0] if match[1] is None else f"\\{match[0]}", text)
+    text = inert_json(json.dumps(content, allow_nan=False, separators=(",", ":")))
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
