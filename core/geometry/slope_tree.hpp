@@ -35,6 +35,7 @@ public:
         price_.assign(points.n, std::numeric_limits<double>::quiet_NaN());  // the first prices are new
         change_.resize(nodes);
         sums_.resize(static_cast<std::size_t>(dims()) * (dims() + 3));
+        columns_.resize(static_cast<std::size_t>(points.n) * dims());
         box(0, 0, points.n, depth_);
     }
 
@@ -71,8 +72,8 @@ public:
     }
 
 private:
-    static constexpr Index kLeaf = 32;
-    static constexpr int kSweeps = 4;  // of the least-squares fit; any slope is valid
+    static constexpr Index kLeaf = D > 0 ? 32 : 128;  // points; in many dimensions bounds are dear and rule out little
+    static constexpr int kSweeps = 4;                 // of the least-squares fit; any slope is valid
     static constexpr double kRounding =
         1e-15;  // relative: the rounding error of a bound; what is cheaper by less is a tie
 
@@ -99,6 +100,10 @@ private:
         }
         if (depth == 0) {
             leaf_begin_[node - (leaf_begin_.size() - 2)] = begin;
+            double* column = columns_.data() + static_cast<std::size_t>(begin) * dims();
+            for (int k = 0; k < dims(); ++k) {
+                for (Index i = begin; i < end; ++i) *column++ = points_[i][k];
+            }
             return;
         }
         const Index mid = begin + (end - begin) / 2;
@@ -198,10 +203,17 @@ private:
             double squared[kLeaf];
             double allowed[kLeaf];
             const double most = limit;
+            const double* column = columns_.data() + static_cast<std::size_t>(begin) * dims();
             for (Index i = 0; i < count; ++i) {
                 const double room = most - price_[begin + i];
-                squared[i] = squared_distance<D>(q, points_[begin + i], dims());
                 allowed[i] = room * std::abs(room);
+                squared[i] = 0.0;
+            }
+            for (int k = 0; k < dims(); ++k, column += count) {
+                for (Index i = 0; i < count; ++i) {
+                    const double step = q[k] - column[i];
+                    squared[i] += step * step;
+                }
             }
             for (Index i = 0; i < count; ++i) {
                 if (squared[i] < allowed[i]) visit(begin + i, std::sqrt(squared[i]));
@@ -227,6 +239,7 @@ private:
     int depth_ = 0;
     double largest_ = 0.0;
     std::vector<double> planes_;
+    std::vector<double> columns_;  // the coordinates of each leaf, one axis after the other
     std::vector<Index> leaf_begin_;
     std::vector<double> price_;
     std::vector<Change> change_;
