@@ -15,7 +15,7 @@ from benchmarks.memory import MEMORY
 from benchmarks.regimes import REGIMES, Row
 from benchmarks.tables import RESULTS, written
 
-HEADER = ["regime", "what", "size", "ours [s]", "peer", "peer [s]", "ratio", "bar", "met", "peak memory [MB]"]
+HEADER = ["regime", "what", "size", "ours [s]", "peer", "peer [s]", "ratio", "bar", "met", "peak memory [MB]", "measured"]
 
 
 def main() -> None:
@@ -31,16 +31,23 @@ def main() -> None:
             memory = None  # that of the first problem, said once
             print(" | ".join(table[-1]), flush=True)
     save(table, whole=options.only is None)
+    print(verdict([row[HEADER.index("met")] for row in table[1:]]))
+
+
+def verdict(met: list[str]) -> str:
+    """How many of the bars are met, of the rows that have one."""
+    return f"{met.count('yes')} of {sum(map(bool, met))} bars met"
 
 
 def cells(row: Row, memory: float | None) -> list[str]:
     sign = "<=" if row.at_most else ">="
     shown = "" if memory is None else f"{memory:.0f}"
-    met = row.met
+    misses = [] if row.met is not False else [f"{row.gap:.0%}"]
     bar = MEMORY[row.regime][1] if row.regime in MEMORY else None
     if memory is not None and bar is not None:
         shown += f" (<= {bar:.0f})"
-        met = met is not False and memory <= bar
+        misses += [f"{memory / bar - 1:.0%} of memory"] if memory > bar else []
+    has_bar = row.bar is not None or (memory is not None and bar is not None)
     return [
         row.regime,
         row.what,
@@ -50,8 +57,9 @@ def cells(row: Row, memory: float | None) -> list[str]:
         "" if math.isnan(row.peer_s) else f"{row.peer_s:.4g}",
         "" if math.isnan(row.ratio) else f"{row.ratio:.2f}" + (" ours/peer" if row.at_most else ""),
         "" if row.bar is None else f"{sign} {row.bar:g}",
-        "" if met is None else "yes" if met else "NO",
+        "" if not has_bar else f"no, by {' and '.join(misses)}" if misses else "yes",
         shown,
+        time.strftime("%Y-%m-%d %H:%M"),
     ]
 
 
@@ -67,8 +75,8 @@ def save(table: list[list[str]], whole: bool) -> None:
     RESULTS.mkdir(exist_ok=True)
     with (RESULTS / "table.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows(table)
-    when = time.strftime("%Y-%m-%d")
-    machine = f"{platform.machine()}, one thread unless said, {when}"
+    bars = verdict([row[HEADER.index("met")] for row in table[1:]])
+    machine = f"{platform.machine()}, one thread unless said; {bars}"
     (RESULTS / "table.md").write_text(f"{written(table)}\n\n{machine}\n", encoding="utf-8")
     shown.main()
 

@@ -22,6 +22,7 @@
 #include "frames/slopes.hpp"
 #include "frames/solve.hpp"
 #include "spots/psf.hpp"
+#include "support/binned.hpp"
 #include "support/gather.hpp"
 #include "support/magnitude.hpp"
 #include "text/number_table.hpp"
@@ -36,6 +37,7 @@ constexpr Index kMaxPoints = std::numeric_limits<Index>::max() / 2 - 1;
 
 using Coords = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Masses = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using FrameNumbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // Memory that a numpy array takes over without a copy.
@@ -283,6 +285,25 @@ nb::object table_of(const std::vector<Masses>& columns, int threads) {
     return to_table(std::move(table), rows, columns.size(), true);
 }
 
+// One row for the number of rows in each bin, and one for each column.
+nb::object binned(const Masses& values, const Masses& limits, const Flags& counted, const std::vector<Masses>& columns,
+                  int threads) {
+    const std::size_t rows = values.shape(0);
+    std::vector<const double*> starts;
+    for (const Masses& column : columns) {
+        if (column.shape(0) != rows) throw nb::value_error("columns of equal length");
+        starts.push_back(column.data());
+    }
+    if (counted.shape(0) != rows) throw nb::value_error("columns of equal length");
+    const std::vector<double> ascending(limits.data(), limits.data() + limits.shape(0));
+    Column<double> sums;
+    {
+        const nb::gil_scoped_release released;
+        sums = sum_in_bins(values.data(), counted.data(), rows, ascending, starts, threads);
+    }
+    return to_table(std::move(sums), columns.size() + 1, ascending.size() + 1, true);
+}
+
 nb::object row_differences(const Coords& from, const Coords& to, const FrameNumbers& from_rows,
                            const FrameNumbers& to_rows, int threads) {
     const std::size_t count = from_rows.shape(0);
@@ -426,6 +447,10 @@ NB_MODULE(_core, m) {
     m.def("nearest", &nearest, nb::arg("truth"), nb::arg("pred"), nb::arg("truth_frame").none(),
           nb::arg("pred_frame").none(), nb::arg("threads"),
           "Distances to the nearest point of the other side, summed over every frame.");
+    m.def("sums_in_bins", &binned, nb::arg("values"), nb::arg("limits"), nb::arg("counted"), nb::arg("columns"),
+          nb::arg("threads"),
+          "The number of counted rows in each bin, and a row for each column with its sums there; the bin of a row is "
+          "the number of limits that its value reaches.");
     m.def("table_of", &table_of, nb::arg("columns"), nb::arg("threads"),
           "Columns side by side as one table, row by row.");
     m.def("spot_boxes", &boxes_of_spot, nb::arg("coefficients"), nb::arg("per_pixel"), nb::arg("places"),

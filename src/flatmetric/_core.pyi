@@ -172,6 +172,13 @@ def neighbours(
     apart: bool,
     threads: int,
 ) -> Neighbours: ...
+def sums_in_bins(
+    values: npt.NDArray[np.float64],
+    limits: npt.NDArray[np.float64],
+    counted: npt.NDArray[np.bool_],
+    columns: list[npt.NDArray[np.float64]],
+    threads: int,
+) -> npt.NDArray[np.float64]: ...
 def nearest(
     truth: npt.NDArray[np.float64],
     pred: npt.NDArray[np.float64],

@@ -33,6 +33,17 @@ Spans = tuple[tuple[int, int], ...]
 """First and last frame of each stretch of frames."""
 
 
+def for_quantiles(rows: int) -> slice:
+    """Which of so many rows quantiles are estimated from: a few ten thousand of them, or all.
+
+    Examples
+    --------
+    >>> len(range(1_000_000)[for_quantiles(1_000_000)])
+    50000
+    """
+    return slice(None, None, max(1, rows // _ROWS_FOR_QUANTILES))
+
+
 def stretches(frames: IntArray) -> Spans:
     """Stretches of frames from the first to the last with a few thousand rows in all, from the frame of each row.
 
@@ -43,8 +54,7 @@ def stretches(frames: IntArray) -> Spans:
     """
     if len(frames) <= _WINDOW_ROWS:
         return ((int(frames.min()), int(frames.max())),)
-    # Quantiles are estimated from a sample of the rows.
-    some = np.sort(frames[:: max(1, len(frames) // _ROWS_FOR_QUANTILES)])
+    some = np.sort(frames[for_quantiles(len(frames))])
     share = _WINDOW_ROWS / len(frames) / _STRETCHES
     starts = np.linspace(0, 1 - share, _STRETCHES)
     lows, highs = np.floor(np.quantile(some, np.stack([starts, starts + share]))).astype(int).tolist()
@@ -252,6 +262,10 @@ def within(frame: IntArray, spans: Spans) -> BoolArray:
     [True, False, True]
     """
     inside = np.zeros(len(frame), dtype=bool)
+    in_order = bool((frame[1:] >= frame[:-1]).all())
     for first, last in spans:
-        inside |= (frame >= first) & (frame <= last)
+        if in_order:
+            inside[np.searchsorted(frame, first) : np.searchsorted(frame, last, side="right")] = True
+        else:
+            inside |= (frame >= first) & (frame <= last)
     return inside

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from flatmetric.localizations import Localizations
-from flatmetric.quality.case import Case
+from flatmetric.quality.case import Case, for_quantiles
 from flatmetric.quality.findings import Finding, apply_fix, reading_options
 from flatmetric.quality.pairing import REACH, Pile, displacements, find_pile
 
@@ -105,7 +105,8 @@ def _scale(case: Case) -> tuple[Finding, Pile] | None:
 
 def spread(table: Localizations) -> float:
     """The size of what a table covers, nm, without its outermost rows."""
-    low, high = np.percentile((table.x, table.y), [10, 90], axis=1)
+    some = for_quantiles(len(table))
+    low, high = np.percentile((table.x[some], table.y[some]), [10, 90], axis=1)
     return float(np.hypot(*(high - low)))
 
 

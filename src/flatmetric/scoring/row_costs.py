@@ -91,9 +91,11 @@ def _partners(
     mine: IntArray, other: IntArray, mass: FloatArray, distance: FloatArray, count: int
 ) -> tuple[IntArray, FloatArray]:
     partner, far = np.full(count, NO_PARTNER, dtype=np.int64), np.full(count, np.nan)
-    order = np.argsort(mass, kind="stable")  # the heaviest is written last and stays
-    partner[mine[order]] = other[order]
-    far[mine[order]] = distance[order]
+    if len(mass) and (mass != mass[0]).any():
+        order = np.argsort(mass, kind="stable")  # the heaviest is written last and stays
+        mine, other, distance = mine[order], other[order], distance[order]
+    partner[mine] = other
+    far[mine] = distance
     return partner, far
 
 

@@ -70,15 +70,15 @@ def advice_for(score: Score) -> tuple[Advice, ...]:
     value = score.flat_metric.value
     if not value or score.flat_result is None or is_spoiled(score):
         return ()
-    evidence, least = Evidence(score), _LEAST_SHARE * value
+    evidence = Evidence(score, _LEAST_SHARE * value)
     chosen = []
     bias = without_bias(evidence)
-    if bias is not None and bias[0].gain >= least:
+    if bias is not None:
         chosen.append(bias[0])
         evidence = bias[1]
     left = list(_SEARCHES)
     while len(chosen) < MOST:
-        remedies = [(remedy, look) for look in left if (remedy := look(evidence)) is not None and remedy.gain >= least]
+        remedies = [(remedy, look) for look in left if (remedy := look(evidence)) is not None]
         if not remedies:
             break
         best, look = max(remedies, key=lambda one: one[0].gain)

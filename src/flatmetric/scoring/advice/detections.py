@@ -24,17 +24,17 @@ def hot_spots(evidence: Evidence) -> Remedy | None:
     """Places with false detections in many frames, far from any molecule of these frames."""
     alone = evidence.false & evidence.pred_open & (evidence.to_truth > evidence.lam)
     rows = np.flatnonzero(alone)
-    if len(rows) < _FEWEST_IN_A_SPOT:
+    if len(rows) < _FEWEST_IN_A_SPOT or evidence.costs.false[rows].sum() < evidence.least:
         return None
     x, y, frame = evidence.pred.x[rows], evidence.pred.y[rows], evidence.pred.frame[rows]
     extent = evidence.score.matched.truth.extent
     width, height = (max(high - low, _CELL) / _CELL for low, high in (extent["x"], extent["y"]))
     spot = _spots(np.floor(x / _CELL), np.floor(y / _CELL), len(rows) / (width * height))
     # One bad frame is not a place.
-    numbers, each = np.unique(np.column_stack([spot, frame]), axis=0)[:, 0], np.max(spot, initial=0) + 1
-    lasting = np.bincount(numbers, minlength=each) >= _FEWEST_IN_A_SPOT
-    lasting[0] = False
-    inside = lasting[spot]
+    in_spot = spot > 0
+    seen = np.unique(np.column_stack([spot, frame])[in_spot], axis=0)[:, 0]
+    lasting = np.bincount(seen, minlength=int(np.max(spot, initial=0)) + 1) >= _FEWEST_IN_A_SPOT
+    inside = in_spot & lasting[spot]
     if not inside.any():
         return None
     sizes = np.bincount(spot[inside])
@@ -44,10 +44,13 @@ def hot_spots(evidence: Evidence) -> Remedy | None:
     where = f"{named} at x {middle[0]:.0f}, y {middle[1]:.0f} nm"
     spoiled = np.zeros(len(evidence.pred), dtype=bool)
     spoiled[rows[inside]] = True
+    gain = float(evidence.costs.false[spoiled].sum())
+    if gain < evidence.least:
+        return None
     return Remedy(
         "hot_spots",
         f"Remove false hot spots: {n} false detections come from {where}.",
-        float(evidence.costs.false[spoiled].sum()),
+        gain,
         {"places": places, "detections": n, "x_nm": middle[0], "y_nm": middle[1]},
         pred=spoiled,
     )
@@ -96,11 +99,11 @@ def _beyond_chance(count: IntArray, expected: FloatArray) -> BoolArray:
 def repeated(evidence: Evidence) -> Remedy | None:
     """False detections next to a molecule that has another detection already."""
     looked = evidence.false & evidence.pred_open
-    if not (evidence.to_truth[looked] < evidence.lam).any():
+    if evidence.costs.false[looked & (evidence.to_truth < evidence.lam)].sum() < evidence.least:
         return None
     limits = np.array([limit for limit in (10, 20, 30, 40, *ROUND[1:]) if limit <= evidence.lam])
     near, chance = (
-        np.array([np.count_nonzero(looked & (distance < limit)) for limit in limits])
+        np.array([np.count_nonzero(distance[looked] < limit) for limit in limits])
         for distance in (evidence.to_truth, evidence.to_truth_by_chance)
     )
     excess = np.where(near - chance >= np.maximum(1.0, SIGMAS * np.sqrt(near + chance)), near - chance, 0)
@@ -108,50 +111,48 @@ def repeated(evidence: Evidence) -> Remedy | None:
         return None
     limit = float(limits[np.argmax(excess >= NEARLY * excess.max())])
     rows, by_chance = (looked & (distance < limit) for distance in (evidence.to_truth, evidence.to_truth_by_chance))
-    if sigmas(rows.astype(np.float64) - by_chance, evidence.place) < SIGMAS:
+    gain = float(evidence.costs.false[rows].sum())
+    if gain < evidence.least or sigmas(rows.astype(np.float64) - by_chance, evidence.place) < SIGMAS:
         return None
     n = int(np.count_nonzero(rows))
     sentence = f"Remove repeated detections: {n} lie within {limit:g} nm of a molecule that has another one already."
     numbers = {"detections": n, "within_nm": limit}
-    return Remedy("repeated", sentence, float(evidence.costs.false[rows].sum()), numbers, pred=rows)
+    return Remedy("repeated", sentence, gain, numbers, pred=rows)
 
 
 def threshold(evidence: Evidence) -> Remedy | None:
     """Detections with few photons, most of which are false; the gain is what is left after losing the true ones."""
     photons, false = evidence.pred.photons, evidence.false & evidence.pred_open
-    if photons is None or not false.any():
+    if photons is None or evidence.costs.false[false].sum() < evidence.least:
         return None
     limits = _limits(photons, photons[false])
     if len(limits) == 0:
         return None
     # What losing a matched detection costs: its molecule is missed then, unless another one takes it.
-    pairs = np.flatnonzero(evidence.costs.pred_partner >= 0)
-    kept = evidence.costs.pred_mass[pairs] * (evidence.lam - evidence.costs.pred_distance[pairs])
-    each = np.where(evidence.pred_open, evidence.costs.false, 0.0)
-    each[pairs] -= np.where(evidence.pred_open[pairs], kept, 0.0)
-    at = np.searchsorted(limits, photons, side="right")
-
-    def below(column: FloatArray) -> FloatArray:
-        return np.cumsum(np.bincount(at, column, minlength=len(limits) + 1))[:-1].astype(np.float64)
-
-    wrong, rows = below(false.astype(np.float64)), below(evidence.pred_open.astype(np.float64))
-    gains = np.where(wrong > _MOSTLY * rows, below(each), 0.0)
-    if not gains.max() > 0:
+    costs = evidence.costs
+    kept = costs.pred_mass * (evidence.lam - costs.pred_distance)
+    each = costs.false - np.where(costs.pred_partner >= 0, kept, 0.0)
+    of_false = evidence.sums_in_bins(photons, limits, false)
+    of_open = evidence.sums_in_bins(photons, limits, evidence.pred_open, each)
+    (wrong,), (rows, gained) = (np.cumsum(summed, axis=1)[:, :-1] for summed in (of_false, of_open))
+    gains = np.where(wrong > _MOSTLY * rows, gained, 0.0)
+    if gains.max() < evidence.least:
         return None
     limit = float(limits[np.argmax(gains >= NEARLY * gains.max())])
     inside = evidence.pred_open & (photons < limit)
-    if sigmas(each[inside], evidence.place[inside]) < SIGMAS:
+    gain = float(each[inside].sum())
+    if gain < evidence.least or sigmas(each[inside], evidence.place[inside]) < SIGMAS:
         return None
     everything = photons < limit
     n, share = int(everything.sum()), 100 * float(evidence.false[everything].mean())
     sentence = f"Leave out dim detections: {share:.0f} % of the {n} below {limit:g} photons are false."
     numbers = {"below_photons": limit, "detections": n, "false": share}
-    return Remedy("threshold", sentence, float(each[inside].sum()), numbers, pred=inside)
+    return Remedy("threshold", sentence, gain, numbers, pred=inside)
 
 
 def _limits(photons: FloatArray, of_false: FloatArray) -> FloatArray:
     """Limits to try: above quantiles of the false ones, and rounded where they stay above."""
-    known = np.unique(photons)
+    known = np.sort(photons)
     limits = set()
     for value in np.quantile(of_false, np.linspace(0, 1, _QUANTILES + 1), method="lower"):
         following = known[np.searchsorted(known, value, side="right") :]

@@ -46,11 +46,15 @@ class Remedy:
 class Evidence:
     """The molecules and detections that count; `truth_open` and `pred_open` are those that no advice explains yet.
 
-    Missed and false are those of the transport plan. `pred` and `costs` may be those of a repaired result.
+    Missed and false are those of the transport plan. `pred` and `costs` may be those of a repaired result. A gain below
+    `least`, nm, is not worth a sentence.
     """
 
-    def __init__(self, score: Score, pred: Localizations | None = None, costs: RowCosts | None = None) -> None:
+    def __init__(
+        self, score: Score, least: float, pred: Localizations | None = None, costs: RowCosts | None = None
+    ) -> None:
         self.score = score
+        self.least = least
         self.lam = score.lam
         self.truth = score.matched.kept_truth
         self.pred = score.matched.kept_pred if pred is None else pred
@@ -74,6 +78,14 @@ class Evidence:
             self.truth_open &= ~truth
         if pred is not None:
             self.pred_open &= ~pred
+
+    def sums_in_bins(
+        self, values: FloatArray, limits: FloatArray, counted: BoolArray, *columns: FloatArray
+    ) -> FloatArray:
+        """How many counted rows are in each bin, and what each column adds up to there; the bin of a row is the number
+        of limits that its value reaches.
+        """
+        return _core.sums_in_bins(values, limits, counted, list(columns), self.score.matched.threads)
 
     @cached_property
     def missed_mass(self) -> FloatArray:
@@ -122,21 +134,22 @@ class Evidence:
         """The distance, as the plan measures it, from each false detection to the nearest molecule of its frame, if it
         has a partner; infinite for other detections.
         """
-        return self._from_false(self.pred.frame)
+        return self._from_false(self.pred.frame[self.false])
 
     @cached_property
     def to_truth_by_chance(self) -> FloatArray:
         """The same with the molecules of other frames: what the density of the structure alone gives."""
-        frames = np.unique(np.concatenate([self.truth.frame, self.pred.frame]))
+        frames = self.score.sums.frame
         other = np.roll(frames, len(frames) // 2)
-        return self._from_false(other[np.searchsorted(frames, self.pred.frame)])
+        return self._from_false(other[np.searchsorted(frames, self.pred.frame[self.false])])
 
     def _from_false(self, frame: IntArray) -> FloatArray:
+        """The same from false detections in the frames that are given for them."""
         rows = np.flatnonzero(self.false)
         distance = np.full(len(self.pred), np.inf)
         if len(rows):
             looked, reach = self.pred.select(rows), 2 * self.lam
-            near, row = self._nearest(looked, frame[rows], reach, apart=False, dim=self.score.dim)
+            near, row = self._nearest(looked, frame, reach, apart=False, dim=self.score.dim)
             has_partner = (row >= 0) & ~self.missed[np.maximum(row, 0)]
             distance[rows] = np.where(has_partner, near, np.inf)
         return distance

@@ -45,7 +45,7 @@ def dim(evidence: Evidence) -> Remedy | None:
     photons = evidence.truth.photons
     if photons is None or len(photons) == 0:
         return None
-    limits = np.quantile(photons, np.linspace(0, 1, _QUANTILES + 1)[1:-1])
+    limits = np.quantile(np.sort(photons), np.linspace(0, 1, _QUANTILES + 1)[1:-1])
     rounded = sorted({float(f"{limit:.2g}") for limit in limits.tolist() if limit > 0})
     group = _missed_below(evidence, photons, rounded, largest=0.6)
     if group is None:
@@ -80,15 +80,11 @@ def _missed_below(evidence: Evidence, values: FloatArray, limits: Sequence[float
     if len(limits) == 0 or len(values) == 0:
         return None
     opened, costs = evidence.truth_open, evidence.costs
-    at = np.searchsorted(np.asarray(limits, dtype=np.float64), values, side="right")[opened]
-
-    def below(column: FloatArray) -> tuple[FloatArray, float]:
-        counted = np.bincount(at, column[opened], minlength=len(limits) + 1).astype(np.float64, copy=False)
-        return np.cumsum(counted)[:-1], float(counted.sum())
-
-    (mass, all_mass), (missed, all_missed) = below(costs.truth_mass), below(evidence.missed_mass)
-    displaced, all_displaced = below(costs.displaced)
-    rows_below, all_rows = below(np.ones(len(values)))
+    summed = evidence.sums_in_bins(
+        values, np.array(limits, dtype=np.float64), opened, costs.truth_mass, evidence.missed_mass, costs.displaced
+    )
+    rows_below, mass, missed, displaced = np.cumsum(summed, axis=1)[:, :-1]
+    all_rows, all_mass, all_missed, all_displaced = summed.sum(axis=1)
     rest, rest_missed = all_mass - mass, all_missed - missed
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = np.maximum(rest_missed / rest, 0.0)
@@ -96,9 +92,9 @@ def _missed_below(evidence: Evidence, values: FloatArray, limits: Sequence[float
         gain = (missed - rate * mass) * (evidence.lam - usual)
     allowed = (mass <= largest * all_mass) & (all_rows - rows_below >= _FEWEST_OTHERS)
     gain = np.nan_to_num(np.where(allowed, gain, -np.inf), nan=-np.inf, neginf=-np.inf)
-    if not gain.max() > 0:
-        return None
     best = int(np.argmax(gain >= NEARLY * gain.max()))
+    if gain[best] < evidence.least:
+        return None
     inside = values < limits[best]
     if _standard_errors(evidence, opened & inside, opened & ~inside, float(rate[best])) < SIGMAS:
         return None

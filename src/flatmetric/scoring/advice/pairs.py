@@ -36,7 +36,7 @@ def merged(evidence: Evidence) -> Remedy | None:
         (sign * along > _BETWEEN[0]) & (sign * along < _BETWEEN[1]) & (aside < _ASIDE) for sign in (1, -1)
     )
     near, chance = int(between.sum()), int(opposite.sum())
-    if near <= chance or sigmas(between.astype(np.float64) - opposite, evidence.molecule[rows]) < SIGMAS:
+    if near <= chance:
         return None
     both = np.zeros(len(evidence.truth), dtype=bool)
     both[rows[between]] = both[other[between]] = True
@@ -44,6 +44,9 @@ def merged(evidence: Evidence) -> Remedy | None:
     matched = evidence.truth_open & ~both & ~evidence.missed
     usual = costs.displaced[matched].sum() / max(costs.truth_mass[matched].sum(), np.finfo(float).tiny)
     lost = (costs.missed + costs.displaced)[both].sum() - usual * costs.truth_mass[both].sum()
+    gain = float(lost) * (1 - chance / near)
+    if gain < evidence.least or sigmas(between.astype(np.float64) - opposite, evidence.molecule[rows]) < SIGMAS:
+        return None
     low, high = (float(end) for end in np.quantile(length[between], [0.05, 0.95]))
     words = f"{near} detections lie between two molecules that are {low:.0f} to {high:.0f} nm apart"
     # Explained are all molecules with such a neighbour, found or not: else the rest would be a selection.
@@ -51,7 +54,7 @@ def merged(evidence: Evidence) -> Remedy | None:
     return Remedy(
         "merged",
         f"Split merged pairs: {words}.",
-        float(lost) * (1 - chance / near),
+        gain,
         {"detections": near, "from_nm": low, "to_nm": high},
         truth=crowd,
     )

@@ -14,14 +14,17 @@ from flatmetric.transport.flat_metric import flat_metric
 
 def without_bias(evidence: Evidence) -> tuple[Remedy, Evidence] | None:
     """The bias of matched molecules, with what the Flat Metric, computed again without it, gains; and the evidence that
-    is left then. None where no bias is significant, or where a finding reports it.
+    is left then. None where no bias is significant or worth it, or where a finding reports it.
     """
     score, matched = evidence.score, evidence.score.matched
     errors, flat = matched.errors[:, : score.dim], score.flat_result
     if len(errors) < 2 or flat is None or any(finding.kind == "shift" for finding in score.findings):
         return None
-    units = [unit[matched.counted_in_kept] for unit in (evidence.molecule, evidence.tile)]
     mean = errors.mean(axis=0)
+    scale = 1.0 if score.axis_scale is None else np.asarray(score.axis_scale)[: score.dim]
+    if np.linalg.norm(mean * scale) < evidence.least:
+        return None  # no plan gains more by a shift than its length
+    units = [unit[matched.counted_in_kept] for unit in (evidence.molecule, evidence.tile)]
     for axis in range(score.dim):
         significant = sigmas(np.sign(mean[axis]) * errors[:, axis], *units) >= SIGMAS
         mean[axis] = mean[axis] if significant else 0.0
@@ -42,7 +45,9 @@ def without_bias(evidence: Evidence) -> tuple[Remedy, Evidence] | None:
     numbers = {axis: float(size) for axis, size in zip("xyz", mean, strict=False) if size}
     shown = ", ".join(f"{axis} {size:+.1f}" for axis, size in numbers.items())
     remedy = Remedy("bias", f"Subtract the bias of {shown} nm.", flat.value - again.value, numbers)
+    if remedy.gain < evidence.least:
+        return None
     repaired = dataclasses.replace(
         evidence.pred, **{axis: getattr(evidence.pred, axis) - size for axis, size in numbers.items()}
     )
-    return remedy, Evidence(score, repaired, row_costs(matched, again, score.weights))
+    return remedy, Evidence(score, evidence.least, repaired, row_costs(matched, again, score.weights))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -21,14 +22,16 @@ def depth(evidence: Evidence) -> Remedy | None:
     z = evidence.truth.z
     if z is None or len(z) == 0:
         return None
-    low, high = (float(np.quantile(z, share)) for share in (0.001, 0.999))
+    low, high = np.quantile(z, [0.001, 0.999]).tolist()
     if not low < high:
         return None
     edges = np.unique(np.round(np.linspace(low, high, _LAYERS + 1), -1))[1:-1]
     bins = len(edges) + 1
-    own = _Counted.molecules(evidence, np.searchsorted(edges, z, side="right"), bins)
+    own = _Counted.molecules(evidence, z, edges)
     stretch = _worst(own.cost, own.exposure, around=True)
-    if stretch is None or sigmas(own.excess(stretch), evidence.molecule, evidence.tile) < SIGMAS:
+    if stretch is None or stretch.gain < evidence.least:
+        return None
+    if sigmas(own.excess(stretch), evidence.molecule, evidence.tile) < SIGMAS:
         return None
     bounds = [None if at in (0, bins) else float(edges[at - 1]) for at in (stretch.first, stretch.last)]
     match bounds:
@@ -44,8 +47,7 @@ def depth(evidence: Evidence) -> Remedy | None:
             return None
     there, elsewhere = own.means(stretch)
     sentence = f"Look at depths {where}: a molecule costs {there:.0f} nm there, {elsewhere:.0f} nm elsewhere."
-    rows = stretch.inside[own.at] & evidence.truth_open
-    return Remedy("depth", sentence, stretch.gain, numbers, truth=rows)
+    return Remedy("depth", sentence, stretch.gain, numbers, truth=own.rows_in(stretch))
 
 
 def frames(evidence: Evidence) -> Remedy | None:
@@ -60,15 +62,14 @@ def frames(evidence: Evidence) -> Remedy | None:
     edges = np.unique(np.round(np.linspace(low, high + 1, _STRETCHES + 1)))[1:-1]
     if len(edges) < 3:
         return None
-    bins = len(edges) + 1
     starts = np.array([low, *edges.astype(np.int64).tolist(), high + 1])
-    own = _Counted.molecules(evidence, np.searchsorted(edges, frame, side="right"), bins)
-    false = _Counted.false(evidence, np.searchsorted(edges, pred_frame, side="right"), np.diff(starts))
+    own = _Counted.molecules(evidence, frame.astype(np.float64), edges)
+    false = _Counted.false(evidence, pred_frame.astype(np.float64), edges, np.diff(starts))
     # Of both together, each against its own exposure: one cost with one rate.
     rates = [part.cost.sum() / max(part.exposure.sum(), _TINY) for part in (own, false)]
     expected = rates[0] * own.exposure + rates[1] * false.exposure
     stretch = _worst(own.cost + false.cost, expected, around=False)
-    if stretch is None:
+    if stretch is None or stretch.gain < evidence.least:
         return None
     excess = np.concatenate([own.excess(stretch), false.excess(stretch)])
     units = np.concatenate([evidence.molecule, evidence.molecule.max() + 1 + evidence.place])
@@ -88,8 +89,8 @@ def frames(evidence: Evidence) -> Remedy | None:
         f"Look at frames {first} to {last}: {'; '.join(reasons)}.",
         stretch.gain,
         {"first_frame": first, "last_frame": last},
-        truth=stretch.inside[own.at] & evidence.truth_open,
-        pred=stretch.inside[false.at] & evidence.pred_open,
+        truth=own.rows_in(stretch),
+        pred=false.rows_in(stretch),
     )
 
 
@@ -103,36 +104,50 @@ class _Stretch:
     gain: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class _Counted:
     """What rows cost in bins, and what the cost is to be compared with: their weight, or a number of frames.
 
-    `at` is the bin of every row, `rows` what each of them costs and `shares` its part of the exposure; 0 where it is
-    explained already.
+    `each` is what every row costs and `mass` its part of the exposure, where it is `opened`.
     """
 
-    at: IntArray
-    rows: FloatArray
-    shares: FloatArray
+    values: FloatArray
+    edges: FloatArray
+    opened: BoolArray
+    each: FloatArray
+    mass: FloatArray | None
     cost: FloatArray
     exposure: FloatArray
 
     @classmethod
-    def molecules(cls, evidence: Evidence, at: IntArray, bins: int) -> _Counted:
+    def molecules(cls, evidence: Evidence, values: FloatArray, edges: FloatArray) -> _Counted:
         costs, opened = evidence.costs, evidence.truth_open
-        rows, shares = np.where(opened, costs.displaced + costs.missed, 0.0), np.where(opened, costs.truth_mass, 0.0)
-        return cls(at, rows, shares, _summed(at, rows, bins), _summed(at, shares, bins))
+        each, mass = costs.displaced + costs.missed, costs.truth_mass
+        _, cost, exposure = evidence.sums_in_bins(values, edges, opened, each, mass)
+        return cls(values, edges, opened, each, mass, cost, exposure)
 
     @classmethod
-    def false(cls, evidence: Evidence, at: IntArray, frames: IntArray) -> _Counted:
-        rows = np.where(evidence.pred_open, evidence.costs.false, 0.0)
-        return cls(at, rows, np.zeros(len(rows)), _summed(at, rows, len(frames)), frames.astype(np.float64))
+    def false(cls, evidence: Evidence, values: FloatArray, edges: FloatArray, frames: IntArray) -> _Counted:
+        opened, each = evidence.pred_open, evidence.costs.false
+        _, cost = evidence.sums_in_bins(values, edges, opened, each)
+        return cls(values, edges, opened, each, None, cost, frames.astype(np.float64))
+
+    @cached_property
+    def at(self) -> IntArray:
+        """The bin of every row."""
+        return np.searchsorted(self.edges, self.values, side="right")
+
+    def rows_in(self, stretch: _Stretch) -> BoolArray:
+        """The rows of a stretch that nothing explains yet."""
+        return stretch.inside[self.at] & self.opened
 
     def excess(self, stretch: _Stretch) -> FloatArray:
         """By how much each row exceeds what the rest lets expect, the uncertainty of the rest included."""
         inside, rest = stretch.inside, ~stretch.inside
         exposed = max(float(self.exposure[rest].sum()), _TINY)
-        each = self.rows - self.shares * float(self.cost[rest].sum()) / exposed
+        each = np.where(self.opened, self.each, 0.0)
+        if self.mass is not None:
+            each -= np.where(self.opened, self.mass, 0.0) * float(self.cost[rest].sum()) / exposed
         within: FloatArray = np.where(inside[self.at], each, -each * float(self.exposure[inside].sum()) / exposed)
         return within
 
@@ -144,12 +159,8 @@ class _Counted:
 
     def in_a_frame(self, bins: BoolArray, evidence: Evidence) -> float:
         """False detections in a frame of some bins, on average."""
-        rows = np.count_nonzero(bins[self.at] & evidence.false & evidence.pred_open)
+        rows = np.count_nonzero(bins[self.at] & evidence.false & self.opened)
         return float(rows / max(self.exposure[bins].sum(), 1.0))
-
-
-def _summed(at: IntArray, values: FloatArray, bins: int) -> FloatArray:
-    return np.bincount(at, values, minlength=bins).astype(np.float64, copy=False)
 
 
 def _worst(cost: FloatArray, exposure: FloatArray, *, around: bool) -> _Stretch | None:
