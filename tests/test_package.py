@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import ast
+import copy
+import dataclasses
+import pickle
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import flatmetric
 from examples.make_stub import STUB, stub
+from flatmetric._dataclass import dataclass
 from flatmetric.cli.app import COMMANDS
+from flatmetric.localizations import Provenance
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "flatmetric"
 
 # Imports go down only: a room may import from itself and from the rooms on the floors before its own.
 FLOORS = [
-    ("version", "errors", "_core", "_display"),
+    ("version", "errors", "_core", "_dataclass", "_display"),
     ("_arrays", "_escaping"),
     ("_files", "_validation"),
     ("options", "execution"),
@@ -139,7 +145,7 @@ def test_a_command_calls_one_public_function(path: Path) -> None:
             if room == "api":
                 called += [alias.name for alias in node.names if alias.name.islower()]
             else:
-                allowed = ("cli", "errors", "options", "execution", "version", "_files")
+                allowed = ("cli", "errors", "options", "execution", "version", "_dataclass", "_files")
                 assert room in allowed, f"{path.name} imports {node.module}: is there a public function for that?"
     assert 1 <= len(called) <= 2 and set(called) <= set(flatmetric.__all__), called
 
@@ -237,3 +243,26 @@ def test_every_number_has_its_reason() -> None:
     assert numbers_without_reason('"""A module."""\n\n_LIMIT = 3\n_BYTES = 1 << 20  # a megabyte\n') == ["_LIMIT"]
     for path in PACKAGE.rglob("*.py"):
         assert numbers_without_reason(path.read_text(encoding="utf-8")) == [], path
+
+
+def test_our_dataclasses_are_those_of_the_standard_library() -> None:
+    for slots in (False, True):
+        spots: list[Any] = [
+            make(frozen=True, slots=slots)(type("Spot", (), {"__annotations__": {"x": "int", "y": "int"}, "y": 2}))
+            for make in (dataclass, dataclasses.dataclass)
+        ]
+        ours, theirs = spots
+        one = ours(1)
+        assert repr(one) == repr(theirs(1)) and hash(one) == hash(theirs(1))
+        assert one == ours(1) and one != ours(1, 3) and one != theirs(1)
+        assert dataclasses.replace(one, x=5) == ours(5) and dataclasses.asdict(one) == {"x": 1, "y": 2}
+        assert copy.copy(one) == copy.deepcopy(one) == one
+        for name in ("x", "y", "z"):
+            with pytest.raises(dataclasses.FrozenInstanceError):
+                setattr(one, name, 3)
+            with pytest.raises(dataclasses.FrozenInstanceError):
+                delattr(one, name)
+        with pytest.raises(TypeError):
+            ours()
+    provenance = Provenance(file="a.csv")
+    assert pickle.loads(pickle.dumps(provenance)) == provenance

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy.typing as npt
 
 from flatmetric._arrays import FloatArray, IntArray
 from flatmetric._core import LARGEST, MAX_POINTS, all_within
+from flatmetric._dataclass import dataclass
 from flatmetric.errors import InputError
 
 # Between this and LARGEST, squares and products of lengths and masses neither overflow nor underflow.

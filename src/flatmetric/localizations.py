@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy.typing as npt
 
 from flatmetric._arrays import COLUMNS, LARGEST_WHOLE, MAY_HAVE_GAPS, WHOLE_COLUMNS, FloatArray, IntArray, chunks
 from flatmetric._core import all_within, table_of
+from flatmetric._dataclass import dataclass
 from flatmetric._display import Displayed
 from flatmetric._validation import check_unmasked, thread_count
 from flatmetric.errors import InputError

@@ -6,7 +6,6 @@ import logging
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flatmetric._arrays import IntArray
+from flatmetric._dataclass import dataclass
 from flatmetric._files import check_readable, largest_content, whole_file
 from flatmetric.errors import InputError
 from flatmetric.version import __version__

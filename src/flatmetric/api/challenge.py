@@ -6,10 +6,10 @@ import dataclasses
 import os
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flatmetric._dataclass import dataclass
 from flatmetric._display import wording
 from flatmetric._files import check_writable, make_folder, write_text
 from flatmetric.challenges.leaderboard import Leaderboard, write_leaderboard

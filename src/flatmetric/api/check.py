@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flatmetric._dataclass import dataclass
 from flatmetric.api.inputs import both_tables, table_from
 from flatmetric.api.read import FileOptions
 from flatmetric.errors import InputError

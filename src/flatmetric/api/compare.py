@@ -6,10 +6,10 @@ import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flatmetric._dataclass import dataclass
 from flatmetric.api.inputs import table_from, warn
 from flatmetric.challenges.submissions import program_names
 from flatmetric.errors import InputError

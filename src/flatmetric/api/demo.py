@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flatmetric._dataclass import dataclass
 from flatmetric._files import check_writable, make_folder, whole_file
 from flatmetric.api.compare import compare
 from flatmetric.errors import InputError

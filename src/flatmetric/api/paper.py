@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flatmetric._dataclass import dataclass
 from flatmetric._files import make_folder
 from flatmetric.errors import InputError
 from flatmetric.execution.progress import Progress

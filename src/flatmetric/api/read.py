@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 
+from flatmetric._dataclass import dataclass
 from flatmetric.errors import InputError, ReadWarning
 from flatmetric.formats.read import read_file
 from flatmetric.localizations import Localizations

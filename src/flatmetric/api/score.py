@@ -6,11 +6,11 @@ import dataclasses
 import os
 import tempfile
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flatmetric._dataclass import dataclass
 from flatmetric.api.inputs import both_tables, table_from, warn
 from flatmetric.challenges.submissions import program_name
 from flatmetric.errors import InputError

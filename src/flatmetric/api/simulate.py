@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from flatmetric._dataclass import dataclass
 from flatmetric._files import check_writable, csv_text, make_folder, write_text
 from flatmetric.errors import InputError
 from flatmetric.execution.progress import Progress

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from flatmetric._dataclass import dataclass
 from flatmetric._files import write_text
 from flatmetric.api.simulate import CameraOptions
 from flatmetric.errors import InputError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from flatmetric._dataclass import dataclass
 from flatmetric.api.read import FileOptions
 from flatmetric.errors import InputError
 from flatmetric.execution.progress import Progress

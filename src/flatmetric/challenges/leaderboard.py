@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from flatmetric._dataclass import dataclass
 from flatmetric._display import Displayed
 from flatmetric._escaping import in_latex, in_markdown
 from flatmetric._files import csv_text, json_text, make_folder, read_json, write_text

@@ -16,10 +16,10 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from flatmetric._dataclass import dataclass
 from flatmetric._files import check_writable, content_hash, csv_text, json_text, make_folder, read_json, write_text
 from flatmetric.errors import InputError
 from flatmetric.execution.progress import Progress

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 
+from flatmetric._dataclass import dataclass
 from flatmetric.errors import InputError
 from flatmetric.formats.file_options import FILE_OPTIONS, file_options_in
 

@@ -7,9 +7,9 @@ import dataclasses
 import io
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from flatmetric._dataclass import dataclass
 from flatmetric._files import make_folder, open_ordinary
 from flatmetric.challenges.runner import LOCALIZE, OURS, Program, Run, run_programs
 from flatmetric.challenges.submissions import TUNED, tuned_name

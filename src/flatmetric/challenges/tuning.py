@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray
+from flatmetric._dataclass import dataclass
 from flatmetric._files import csv_text
 from flatmetric.errors import InputError
 from flatmetric.execution.progress import Progress

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from flatmetric._dataclass import dataclass
 from flatmetric._files import make_folder
 from flatmetric.api.challenge import challenge as run_challenge
 from flatmetric.cli.cluster import Cluster, cluster

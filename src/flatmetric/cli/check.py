@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 
+from flatmetric._dataclass import dataclass
 from flatmetric.api.check import check as check_files
 from flatmetric.cli import text
 from flatmetric.cli.options import Json, Keywords, Report, Result, Truth, command

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from flatmetric._dataclass import dataclass
 from flatmetric.api.compare import compare as compare_results
 from flatmetric.cli import text
 from flatmetric.cli.cluster import Cluster, cluster

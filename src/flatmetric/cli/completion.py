@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
 import click
 from click.shell_completion import get_completion_class
 
+from flatmetric._dataclass import dataclass
 from flatmetric.cli.options import command
 from flatmetric.errors import InputError
 from flatmetric.options.base import REQUIRED, option

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from flatmetric._dataclass import dataclass
 from flatmetric.api.check import inspect as inspect_file
 from flatmetric.cli import text
 from flatmetric.cli.options import Argument, Json, Keywords, command

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from flatmetric._dataclass import dataclass
 from flatmetric.api.leaderboard import leaderboard as rank_folder
 from flatmetric.cli.cluster import Cluster, cluster
 from flatmetric.cli.options import Argument, Keywords, command

@@ -7,13 +7,13 @@ flag is spelled as its keyword: `pixel_size` is --pixel-size.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
 
 import click
 
+from flatmetric._dataclass import dataclass
 from flatmetric.options.base import REQUIRED, Keyword, build, keywords_of, option
 
 Keywords = dict[str, Any]

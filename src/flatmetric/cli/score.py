@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 from typing import Any
 
+from flatmetric._dataclass import dataclass
 from flatmetric.api.score import score as score_files
 from flatmetric.api.score import score_in_ranges
 from flatmetric.cli import text

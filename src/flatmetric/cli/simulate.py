@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from flatmetric._dataclass import dataclass
 from flatmetric.api.simulate import COMPARISON, TRAIT_COLUMNS, compare_traits
 from flatmetric.api.simulate import simulate as simulate_dataset
 from flatmetric.cli.options import Keywords, arguments_for, command

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from flatmetric._dataclass import dataclass
 from flatmetric.api.validate import validate as validate_files
 from flatmetric.cli.options import Argument, Json, Keywords, command
 from flatmetric.cli.output import STANDARD_OUTPUT, check_outputs, write_json

@@ -14,9 +14,9 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from flatmetric._dataclass import dataclass
 from flatmetric._validation import thread_count
 from flatmetric.errors import InputError
 from flatmetric.execution.progress import Progress

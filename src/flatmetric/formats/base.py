@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from flatmetric._dataclass import dataclass
 from flatmetric.errors import InputError
 from flatmetric.formats.conversion import Native
 from flatmetric.formats.hdf5 import Hdf5, is_hdf5

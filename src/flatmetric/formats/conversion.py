@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, get_args
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from flatmetric._arrays import LARGEST_WHOLE, MAY_HAVE_GAPS, chunks, whole_numbers
 from flatmetric._core import LARGEST, all_within
+from flatmetric._dataclass import dataclass
 from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations, Provenance
 from flatmetric.options.reading import LIMITS, ReadOptions, Unit

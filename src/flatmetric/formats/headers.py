@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from flatmetric._dataclass import dataclass
 
 # For each column its spellings, letters and digits only, the more telling first.
 _AXIS = (

@@ -7,7 +7,6 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy.typing as npt
 
 from flatmetric._arrays import MAY_HAVE_GAPS, WHOLE_COLUMNS, Storage, release, whole_numbers
 from flatmetric._core import CellKind, Fault, FaultKind, NumberTable
+from flatmetric._dataclass import dataclass
 from flatmetric.errors import InputError
 from flatmetric.formats.headers import Heading, heading
 from flatmetric.formats.source import Source

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
+from flatmetric._dataclass import dataclass
 from flatmetric._files import whole_file
 from flatmetric.errors import InputError
 from flatmetric.formats.registry import FORMATS, WRITERS

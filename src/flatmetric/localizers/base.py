@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from flatmetric._arrays import BoolArray, FloatArray, IntArray
+from flatmetric._dataclass import dataclass
 
 Settings = Mapping[str, float]
 PER_MAD = 1.4826

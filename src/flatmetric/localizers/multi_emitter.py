@@ -7,12 +7,12 @@ are much likelier with it than without.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from flatmetric._arrays import BoolArray, FloatArray, IntArray
+from flatmetric._dataclass import dataclass
 from flatmetric.localizers.base import PER_MAD
 from flatmetric.localizers.shapes import Shape
 

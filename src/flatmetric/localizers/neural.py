@@ -8,7 +8,6 @@ script examples/train_localizer.py makes the weights; running them takes NumPy a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from flatmetric._arrays import FloatArray
+from flatmetric._dataclass import dataclass
 from flatmetric.localizers.base import Setting, Settings, Spots, image_by_image, inside
 from flatmetric.localizers.shapes import axis_shares
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from flatmetric._arrays import IntArray
+from flatmetric._dataclass import dataclass
 from flatmetric.errors import InputError
 from flatmetric.execution.progress import Progress
 from flatmetric.execution.workers import Failed, Workers

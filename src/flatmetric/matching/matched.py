@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray
 from flatmetric._core import row_differences
+from flatmetric._dataclass import dataclass
 from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations
 from flatmetric.matching.matcher import Matches, match_frames

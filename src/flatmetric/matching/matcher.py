@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from flatmetric import _core
 from flatmetric._arrays import FloatArray, IntArray
 from flatmetric._core import match
+from flatmetric._dataclass import dataclass
 from flatmetric.localizations import Localizations
 from flatmetric.options.rules import Matching
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray
+from flatmetric._dataclass import dataclass
 from flatmetric.metrics.base import Reason, count, error, metric
 from flatmetric.options.scoring import Imaging
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray
+from flatmetric._dataclass import dataclass
 from flatmetric.metrics.base import Reason, Sums, count, metric
 
 _FEW = Reason("fewer than two matched detections claim an uncertainty", lambda s: s.claims < 2, quiet=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
+from flatmetric._dataclass import dataclass
 from flatmetric.metrics.base import NO_TRUTH, Reason, count, error
 
 _NO_MASS = Reason("no frame has true mass", lambda s: s.frames_with_mass == 0)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray
+from flatmetric._dataclass import dataclass
 from flatmetric.metrics.base import Reason, Sums, error, metric
 
 _NOBODY = Reason("there is no point on either side", lambda s: s.n_truth + s.n_pred == 0)

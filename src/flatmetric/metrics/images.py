@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from flatmetric._arrays import FloatArray
+from flatmetric._dataclass import dataclass
 from flatmetric.localizations import Localizations
 from flatmetric.matching.matched import select_rows
 from flatmetric.metrics.base import IN_2D, Measure, Rows, error, metric

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray
+from flatmetric._dataclass import dataclass
 from flatmetric.localizations import Localizations
 from flatmetric.metrics.base import NO_TRUTH, Measure, Rows, count, error, metric
 from flatmetric.options.scoring import Link

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from flatmetric._arrays import BoolArray, FloatArray
+from flatmetric._dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

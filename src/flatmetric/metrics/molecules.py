@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray
+from flatmetric._dataclass import dataclass
 from flatmetric.metrics.base import (
     FormulaSettings,
     Measure,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray
 from flatmetric._core import nearest
+from flatmetric._dataclass import dataclass
 from flatmetric.localizations import Localizations
 from flatmetric.metrics.base import Measure, Reason, Rows, Sums, count, error
 

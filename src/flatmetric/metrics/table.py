@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from flatmetric._dataclass import dataclass
 from flatmetric.metrics.base import Measure, Metric, Rows, metrics_of
 from flatmetric.metrics.bound import BoundScore
 from flatmetric.metrics.calibration import Calibration

@@ -14,10 +14,10 @@ import functools
 import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from flatmetric._dataclass import dataclass
 from flatmetric.errors import InputError
 
 R = TypeVar("R")

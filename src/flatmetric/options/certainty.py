@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from flatmetric._dataclass import dataclass
 from flatmetric.errors import InputError
 from flatmetric.options.base import option
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
+from flatmetric._dataclass import dataclass
 from flatmetric.options.base import group, option
 from flatmetric.options.execution import Execution
 from flatmetric.options.reading import LIMITS, ReadOptions

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import ClassVar
 
+from flatmetric._dataclass import dataclass
 from flatmetric.options.base import check_whole, option
 
 ROWS_AT_A_TIME = 5_000_000

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
 from flatmetric._arrays import COLUMNS, LARGEST_WHOLE
+from flatmetric._dataclass import dataclass
 from flatmetric._files import MOST_MEMBERS
 from flatmetric.errors import InputError
 from flatmetric.options.base import assignments, check_whole, numbers, option

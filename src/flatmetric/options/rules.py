@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray
+from flatmetric._dataclass import dataclass
 from flatmetric._files import open_ordinary, read_toml
 from flatmetric.errors import InputError
 from flatmetric.options.base import Option, numbers, option

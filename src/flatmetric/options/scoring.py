@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from flatmetric._dataclass import dataclass
 from flatmetric.errors import InputError
 from flatmetric.options.base import assignments, group, numbers, option
 from flatmetric.options.certainty import Certainty

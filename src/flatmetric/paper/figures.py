@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from flatmetric._dataclass import dataclass
 from flatmetric._files import check_writable, write_columns
 from flatmetric.execution.progress import Progress
 from flatmetric.paper import surfaces, toy_example, two_diracs

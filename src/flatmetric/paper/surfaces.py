@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray
+from flatmetric._dataclass import dataclass
 from flatmetric._validation import thread_count
 from flatmetric.errors import InputError
 from flatmetric.execution.progress import Progress

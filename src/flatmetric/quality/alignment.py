@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from flatmetric._arrays import BoolArray, FloatArray, IntArray
+from flatmetric._dataclass import dataclass
 from flatmetric.quality.case import Case
 from flatmetric.quality.findings import Finding, reading_options
 from flatmetric.quality.geometry import scale_finding

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from flatmetric._arrays import BoolArray, IntArray
+from flatmetric._dataclass import dataclass
 from flatmetric.localizations import Localizations
 from flatmetric.quality.findings import Finding, apply_fix
 from flatmetric.quality.pairing import SIGNIFICANT, ByFrame, Pile, cells, displacements, find_pile, pairs_in_frames

@@ -6,12 +6,13 @@ import dataclasses
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, overload
 
 import numpy as np
 
 from flatmetric._arrays import BoolArray
+from flatmetric._dataclass import dataclass
 from flatmetric._display import Displayed
 from flatmetric.localizations import Localizations, Provenance
 from flatmetric.options.scoring import DEFAULT_LAM

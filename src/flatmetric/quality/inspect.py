@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from flatmetric._dataclass import dataclass
 from flatmetric.localizations import Localizations
 
 _SHOWN_ROWS = 5  # fits on a screen with everything else

@@ -6,11 +6,11 @@ Detections of the molecules, however shifted as a whole, pile up at one displace
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from flatmetric._arrays import BoolArray, FloatArray, IntArray
+from flatmetric._dataclass import dataclass
 from flatmetric.localizations import Localizations
 
 REACH = 1000.0  # nm: the largest shift that is detected

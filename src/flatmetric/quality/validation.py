@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from flatmetric._dataclass import dataclass
 from flatmetric._files import read_json
 from flatmetric.errors import InputError, printable
 from flatmetric.formats.read import read_file

@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from flatmetric._dataclass import dataclass
 from flatmetric._escaping import escape
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.reports import parts

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
 
+from flatmetric._dataclass import dataclass
 from flatmetric._escaping import escape, inert_json
 
 # Nothing may be fetched: everything is in the file.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from flatmetric._dataclass import dataclass
 from flatmetric._escaping import escape
 from flatmetric.metrics.table import METRICS
 from flatmetric.reports.html import Html, Section, paragraph, table

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from flatmetric._dataclass import dataclass
 from flatmetric._display import Displayed
 from flatmetric.localizations import Localizations, Provenance
 from flatmetric.metrics.base import Reasons

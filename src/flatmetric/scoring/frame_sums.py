@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy.typing as npt
 
 from flatmetric._arrays import FloatArray, IntArray
 from flatmetric._core import nearest, neighbours
+from flatmetric._dataclass import dataclass
 from flatmetric.errors import InputError
 from flatmetric.matching.matched import Matched
 from flatmetric.matching.matcher import assign_frames

@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray, Storage, chunks
+from flatmetric._dataclass import dataclass
 from flatmetric._validation import thread_count
 from flatmetric.errors import InputError
 from flatmetric.execution.progress import Progress

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray
+from flatmetric._dataclass import dataclass
 from flatmetric.matching.matched import Matched
 from flatmetric.options.scoring import Weights
 from flatmetric.scoring.masses import left_over, masses
@@ -100,4 +99,8 @@ def _partners(
 
 
 def _whole_rows(partner: IntArray, rows: IntArray) -> IntArray:
-    return np.where(partner >= 0, rows[np.clip(partner, 0, None)] if len(rows) else NO_PARTNER, NO_PARTNER)
+    if len(rows) == 0:
+        return partner
+    there = rows[partner]
+    there[partner == NO_PARTNER] = NO_PARTNER
+    return there

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from flatmetric._dataclass import dataclass
 from flatmetric._display import view_of
 from flatmetric._validation import thread_count
 from flatmetric.errors import InputError

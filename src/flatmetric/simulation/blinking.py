@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray
+from flatmetric._dataclass import dataclass
 from flatmetric.errors import InputError
 
 _LIFETIMES_BEFORE = 8.0  # from the start of activation to the first frame, so that the stack starts in steady state

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from flatmetric._arrays import FloatArray
+from flatmetric._dataclass import dataclass
 from flatmetric.errors import InputError
 
 _LARGEST = 65535  # of 16 bits

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from flatmetric._dataclass import dataclass
 from flatmetric._files import read_toml
 from flatmetric.errors import InputError
 from flatmetric.simulation.blinking import Photophysics

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray
+from flatmetric._dataclass import dataclass
 from flatmetric.errors import InputError
 from flatmetric.simulation.psf import Psf, measured
 from flatmetric.simulation.pupil import Pupil, sampled_pupil

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray
+from flatmetric._dataclass import dataclass
 from flatmetric._files import csv_text
 from flatmetric.errors import InputError
 from flatmetric.simulation.psf import OVERSAMPLING, Psf, sampled

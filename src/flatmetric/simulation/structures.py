@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray
+from flatmetric._dataclass import dataclass
 
 _STEP_NM = 20.0  # between points of a curve: less than the radius of a bend
 _MICROTUBULE_RADIUS_NM = 12.5  # half the known diameter of 25 nm

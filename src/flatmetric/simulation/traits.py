@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray
+from flatmetric._dataclass import dataclass
 from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations
 from flatmetric.matching.molecules import rows_by_place, with_molecules

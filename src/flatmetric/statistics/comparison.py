@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flatmetric._dataclass import dataclass
 from flatmetric._display import Displayed
 from flatmetric.errors import InputError
 from flatmetric.options.certainty import Certainty

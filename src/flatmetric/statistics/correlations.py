@@ -6,11 +6,11 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray
+from flatmetric._dataclass import dataclass
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.statistics.entries import Entry
 

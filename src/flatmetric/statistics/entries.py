@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray
+from flatmetric._dataclass import dataclass
 from flatmetric.localizations import Localizations
 from flatmetric.metrics.base import SUMMED
 from flatmetric.metrics.table import LEADERBOARD

@@ -6,12 +6,13 @@ import math
 import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from flatmetric._arrays import IntArray
+from flatmetric._dataclass import dataclass
 from flatmetric.options.certainty import Certainty
 from flatmetric.statistics.comparison import Pair, all_pairs, pairs_of
 from flatmetric.statistics.correlations import Correlation, correlations, places_of

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray
+from flatmetric._dataclass import dataclass
 from flatmetric.matching.matcher import neighbours
 from flatmetric.metrics.base import SUMMED
 from flatmetric.metrics.match_sums import MatchedRows, match_quantities

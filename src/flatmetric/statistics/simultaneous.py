@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from flatmetric._arrays import BoolArray, FloatArray, IntArray
+from flatmetric._dataclass import dataclass
 from flatmetric.statistics.variation import Variation, standard_errors
 
 _DRAWS_AT_ONCE, _NUMBERS_AT_ONCE = 500, 20_000_000  # to bound the memory

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from flatmetric._dataclass import dataclass
 from flatmetric.errors import InputError
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from flatmetric._arrays import FloatArray
 from flatmetric._core import follow_lam
+from flatmetric._dataclass import dataclass
 from flatmetric._validation import check_coordinates, point_sets, positive_length, thread_count
 from flatmetric.errors import InputError
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from flatmetric._dataclass import dataclass
 from flatmetric.scoring.advice.detections import hot_spots, repeated, threshold
 from flatmetric.scoring.advice.evidence import Evidence, RemedySearch
 from flatmetric.scoring.advice.groups import crowded, dim, edge

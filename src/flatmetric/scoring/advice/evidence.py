@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from flatmetric import _core
 from flatmetric._arrays import BoolArray, FloatArray, IntArray
+from flatmetric._dataclass import dataclass
 from flatmetric.localizations import Localizations
 from flatmetric.scoring.row_costs import RowCosts
 
@@ -169,11 +169,11 @@ class Evidence:
     def to_edge(self) -> FloatArray:
         """The distance in nm from each molecule to the edge of the field, or of what the truth fills."""
         field, extent = self.score.protocol.fov, self.score.matched.truth.extent
-        edges = []
+        distance = np.full(len(self.truth), np.inf)
         for axis, values in enumerate((self.truth.x, self.truth.y)):
             low, high = extent["xy"[axis]] if field is None else (0.0, field[axis])
-            edges += [values - low, high - values]
-        distance: FloatArray = np.minimum.reduce(edges)
+            np.minimum(distance, values - low, out=distance)
+            np.minimum(distance, high - values, out=distance)
         return distance
 
 

@@ -7,11 +7,11 @@ error, since the plan with it is optimal again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from flatmetric._arrays import BoolArray, FloatArray
+from flatmetric._dataclass import dataclass
 from flatmetric.scoring.advice.evidence import NEARLY, ROUND, SIGMAS, Evidence, Remedy, sigmas
 
 _FEWEST_OTHERS = 30  # rows to compare a group with

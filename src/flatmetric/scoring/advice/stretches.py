@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from flatmetric._arrays import BoolArray, FloatArray, IntArray
+from flatmetric._dataclass import dataclass
 from flatmetric.scoring.advice.evidence import SIGMAS, Evidence, Remedy, sigmas
 
 _LARGEST_PART = 0.6  # of all molecules: a larger range is not a special case
@@ -25,7 +25,7 @@ def depth(evidence: Evidence) -> Remedy | None:
     low, high = np.quantile(z, [0.001, 0.999]).tolist()
     if not low < high:
         return None
-    edges = np.unique(np.round(np.linspace(low, high, _LAYERS + 1), -1))[1:-1]
+    edges = np.unique(np.round(np.linspace(low, high, _LAYERS + 1), -1))[1:-1].astype(np.float64)
     bins = len(edges) + 1
     own = _Counted.molecules(evidence, z, edges)
     stretch = _worst(own.cost, own.exposure, around=True)
