@@ -90,7 +90,8 @@ def _print_version(ctx: click.Context) -> None:
 
 def run() -> NoReturn:
     """Run `main` as a process that does one thing and exits."""
-    limit_blas_threads()
+    if sys.argv[1:2] != ["--version"]:
+        limit_blas_threads()
     try:
         main()
     except SystemExit as finished:
