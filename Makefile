@@ -5,6 +5,7 @@ BIN := .venv/bin
 BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard core/*.cpp core/*/*.hpp core/*/*.cpp)
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FUZZ_SECONDS ?= 60
+SOLVER := $(wildcard core/frames/solve*.cpp) core/support/parallel.cpp core/transport/network_simplex.cpp core/transport/spanning_tree.cpp
 FUZZ_FLAGS := -std=c++17 -O1 -g -ffp-contract=off -Wall -Wextra -Wpedantic -Werror $(SANITIZE) -Icore
 
 # 3D-DAOSTORM and Picasso, without the graphical packages that they ask for.
@@ -118,11 +119,11 @@ fuzz: build/fuzz build/fuzz_text races
 
 build/scaling: benchmarks/scaling.cpp $(BUILD_INPUTS)
 	@mkdir -p build
-	$(CXX) -std=c++17 -O3 -ffp-contract=off -Wall -Wextra -Icore benchmarks/scaling.cpp core/frames/solve.cpp -pthread -o $@
+	$(CXX) -std=c++17 -O3 -ffp-contract=off -Wall -Wextra -Icore benchmarks/scaling.cpp $(SOLVER) -pthread -o $@
 
 build/races: benchmarks/scaling.cpp $(BUILD_INPUTS)
 	@mkdir -p build
-	$(CXX) -std=c++17 -O1 -g -fsanitize=thread -Icore benchmarks/scaling.cpp core/frames/solve.cpp -pthread -o $@
+	$(CXX) -std=c++17 -O1 -g -fsanitize=thread -Icore benchmarks/scaling.cpp $(SOLVER) -pthread -o $@
 
 build/fuzz_text: core/fuzz/text.cpp $(BUILD_INPUTS)
 	@mkdir -p build
@@ -130,7 +131,7 @@ build/fuzz_text: core/fuzz/text.cpp $(BUILD_INPUTS)
 
 build/fuzz: core/fuzz/fuzz.cpp $(BUILD_INPUTS)
 	@mkdir -p build
-	$(CXX) $(FUZZ_FLAGS) core/fuzz/fuzz.cpp core/frames/solve.cpp -pthread -o $@
+	$(CXX) $(FUZZ_FLAGS) core/fuzz/fuzz.cpp $(SOLVER) -pthread -o $@
 
 .venv/made:
 	$(if $(PYTHON),,$(error Python 3.11 or newer is needed and none was found))

@@ -79,8 +79,6 @@ Curve follow(const Cloud& truth, const Cloud& pred, int dim, double lam_max, int
 Curve follow_lam(const Cloud& truth, const Cloud& pred, int dim, double lam_max, int threads,
                  const std::function<bool()>& should_stop) {
     switch (dim) {
-        case 1:
-            return follow<1>(truth, pred, dim, lam_max, threads, should_stop);
         case 2:
             return follow<2>(truth, pred, dim, lam_max, threads, should_stop);
         case 3:

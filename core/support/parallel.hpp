@@ -2,16 +2,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
 #include <mutex>
-#include <system_error>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "support/interrupt.hpp"
@@ -19,106 +16,42 @@
 
 namespace flatmetric {
 
+// What is called for each part of a job, wherever it lives: it must outlive the job.
+class Task {
+public:
+    template <class Body>
+    Task(const Body& body)  // NOLINT: any callable is one
+        : body_(&body),
+          call_([](const void* of, std::size_t k, int worker, Interrupt& interrupt) {
+              (*static_cast<const Body*>(of))(k, worker, interrupt);
+          }) {}
+    void operator()(std::size_t k, int worker, Interrupt& interrupt) const { call_(body_, k, worker, interrupt); }
+
+private:
+    const void* body_;
+    void (*call_)(const void*, std::size_t, int, Interrupt&);
+};
+
 // Threads that share one job after another. They start with the first job that needs them and end with the team.
 // `should_stop` is polled on the calling thread only.
 class Team {
 public:
-    explicit Team(int threads, std::function<bool()> should_stop = {})
-        : wanted_(std::max(threads, 1)),
-          should_stop_(std::move(should_stop)),
-          failures_(wanted_) {}
-
+    explicit Team(int threads, std::function<bool()> should_stop = {});
     Team(const Team&) = delete;
     Team& operator=(const Team&) = delete;
-
-    ~Team() {
-        {
-            const std::lock_guard<std::mutex> lock(mutex_);
-            over_ = true;
-        }
-        called_.notify_all();
-        for (std::thread& thread : others_) thread.join();
-    }
+    ~Team();
 
     // Workers are numbered from 0, the calling thread, to below this.
     int size() const { return wanted_; }
 
     // Calls body(k, worker, interrupt) for k = 0, ..., count - 1, in no particular order; a body can keep state for
     // each worker. Throws Interrupted, or the first exception of the lowest worker.
-    template <class Body>
-    void run(std::size_t count, const Body& body) {
-        std::atomic<std::size_t> next{0};
-        std::atomic<bool> stop{false};
-        const auto work = [&](int worker) {
-            try {
-                Interrupt interrupt(stop, worker == 0 ? should_stop_ : std::function<bool()>{});
-                for (std::size_t k = next.fetch_add(1); k < count; k = next.fetch_add(1)) {
-                    interrupt.tick();
-                    body(k, worker, interrupt);
-                }
-            } catch (const Interrupted&) {
-                stop.store(true);
-            } catch (...) {
-                failures_[worker] = std::current_exception();
-                stop.store(true);
-            }
-        };
-        if (count > 1 && wanted_ > 1) {
-            call(work, count);
-            work(0);
-            wait(stop);
-        } else {
-            work(0);
-        }
-        for (std::exception_ptr& failure : failures_) {
-            if (failure) std::rethrow_exception(std::exchange(failure, nullptr));
-        }
-        if (stop.load()) throw Interrupted{};
-    }
+    void run(std::size_t count, Task body);
 
 private:
-    // Starts no more threads than the job has parts.
-    void call(const std::function<void(int)>& work, std::size_t parts) {
-        {
-            const std::lock_guard<std::mutex> lock(mutex_);
-            job_ = work;
-            ++jobs_;
-            running_ = static_cast<int>(others_.size());
-        }
-        called_.notify_all();
-        const std::size_t useful = std::min(parts, static_cast<std::size_t>(wanted_));
-        while (others_.size() + 1 < useful) {
-            const int worker = static_cast<int>(others_.size()) + 1;
-            try {
-                const std::lock_guard<std::mutex> lock(mutex_);
-                others_.emplace_back([this, worker, jobs_before = jobs_ - 1] { serve(worker, jobs_before); });
-                ++running_;
-            } catch (const std::system_error&) {
-                break;  // no more threads to be had: those that run share the work
-            }
-        }
-    }
-
-    void serve(int worker, std::uint64_t done) {
-        std::unique_lock<std::mutex> lock(mutex_);
-        for (;;) {
-            called_.wait(lock, [&] { return over_ || jobs_ != done; });
-            if (over_) return;
-            done = jobs_;
-            const std::function<void(int)> job = job_;
-            lock.unlock();
-            job(worker);
-            lock.lock();
-            if (--running_ == 0) finished_.notify_one();
-        }
-    }
-
-    void wait(std::atomic<bool>& stop) {
-        std::unique_lock<std::mutex> lock(mutex_);
-        while (!finished_.wait_for(lock, std::chrono::milliseconds(100), [&] { return running_ == 0; })) {
-            if (should_stop_ && should_stop_()) stop.store(true);
-        }
-    }
+    void call(const std::function<void(int)>& work, std::size_t parts);
+    void serve(int worker, std::uint64_t done);
+    void wait(std::atomic<bool>& stop);
 
     int wanted_;
     std::function<bool()> should_stop_;
@@ -142,17 +75,7 @@ public:
     int size() const { return team_ != nullptr ? team_->size() : 1; }
 
     // What Team::run does.
-    template <class Body>
-    void run(std::size_t count, const Body& body) {
-        if (team_ != nullptr) {
-            team_->run(count, body);
-            return;
-        }
-        for (std::size_t k = 0; k < count; ++k) {
-            interrupt_->tick();
-            body(k, 0, *interrupt_);
-        }
-    }
+    void run(std::size_t count, Task body);
 
 private:
     Team* team_ = nullptr;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -34,9 +35,10 @@ namespace flatmetric {
 template <int D>
 class MultiscaleSimplex {
 public:
+    using Quit = std::function<double(Index)>;
+
     // Solves the problem of some sources and targets, in ascending order, afresh. A unit of mass that source x does not
     // send to these targets costs quit(x). Plan and potentials of these points are overwritten.
-    template <class Quit>
     void solve(Instance<D>& instance, Plan& plan, CellStock& stock, const std::vector<Index>& sources,
                const std::vector<Index>& targets, const Quit& quit, Interrupt& interrupt) {
         reach_ = instance.reach;
@@ -85,7 +87,6 @@ private:
     // One side of the problem: its points with mass, and the cells of the current level.
     class Side {
     public:
-        template <class Quit>
         void load(const typename Instance<D>::Side& side, const std::vector<Index>& listed, const Quit& quit,
                   Interrupt& interrupt) {
             const Points<D> points = side.points;

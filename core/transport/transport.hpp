@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <deque>
 #include <cstdint>
 #include <limits>
 #include <numeric>
@@ -420,7 +421,7 @@ private:
     Coincident<D> places_of_sources_;
     Coincident<D> places_of_targets_;
     Tiles<D> tiles_;
-    std::vector<Worker> workers_;
+    std::deque<Worker> workers_;  // which are never moved
     std::int64_t by_simplex_ = 0;
     std::vector<char> proved_;  // sources whose potentials the simplex has made feasible for good; empty: none
 };
