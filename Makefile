@@ -22,9 +22,9 @@ demo: .venv/installed
 # All localizers that a challenge may have: trackpy, photutils, scikit-image, 3D-DAOSTORM and Picasso.
 programs: .venv/installed-programs
 
-# Everything that a change can break, on all cores. The long proofs are left to `make prove`.
+# Everything that a change can break, on all cores. Left to `make prove` are the long proofs, and the tests of real programs, notebooks and Snakemake.
 test: .venv/installed-dev browser
-	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto --dist loadfile -m 'not prove'
+	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto --dist loadfile -m 'not prove and not more'
 
 # The same for flatmetric.torch, with a build of PyTorch that is known to work; `make test` leaves these out where PyTorch is missing.
 test-torch: .venv/installed-torch
@@ -33,8 +33,8 @@ test-torch: .venv/installed-torch
 # The long proofs: tiny problems by the thousand, every sample file damaged in two thousand ways, and how often the verdicts hold, whose tables go into
 # docs/understand/certainty.md, what `check` finds, which goes into docs/how-to/check.md (its real data: FLATMETRIC_DATA), and what the built-in localizer reaches, which
 # goes into docs/how-to/challenge.md. make prove SHORT=1 does a part of it and leaves the pages as they are.
-prove: .venv/installed-dev
-	$(if $(SHORT),,$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto -m prove tests)
+prove: .venv/installed-prove
+	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto -m '$(if $(SHORT),more,prove or more)' tests
 	$(ONE_THREAD) $(BIN)/python -m proofs $(if $(SHORT),--short)
 	$(if $(SHORT),,$(ONE_THREAD) $(BIN)/python -m proofs.detection)
 	$(if $(SHORT),,$(ONE_THREAD) $(BIN)/python -m proofs.localizer)
@@ -63,11 +63,11 @@ races: build/races
 
 # Every regime against its peers; about half an hour on an otherwise idle machine. One alone: make bench ONLY=H. Then how work scales, for
 # docs/how-to/cluster.md, and the loss for PyTorch, for docs/how-to/train.md; ten minutes each.
-bench: .venv/installed-dev
+bench: .venv/installed-prove
 	$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY))
 	$(if $(ONLY),,$(MAKE) bench-work bench-torch)
 
-bench-work: .venv/installed-dev
+bench-work: .venv/installed-prove
 	$(BIN)/python -m benchmarks.work
 
 bench-torch: .venv/installed-torch
@@ -144,8 +144,12 @@ build/fuzz: core/fuzz/fuzz.cpp $(BUILD_INPUTS)
 
 .venv/installed-dev: .venv/made $(BUILD_INPUTS)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@ .venv/installed
+
+.venv/installed-prove: .venv/installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[prove]'
 	$(PROGRAMS)
-	@touch $@ .venv/installed .venv/installed-programs
+	@touch $@ .venv/installed-programs
 
 .venv/installed-docs: .venv/installed
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"], sep="\n")' > .venv/docs.txt

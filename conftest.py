@@ -13,11 +13,14 @@ _HAS_TORCH = find_spec("torch") is not None
 collect_ignore_glob = [] if _HAS_TORCH else ["src/flatmetric/torch/*", "tests/torch/*"]
 
 
-def pytest_report_header() -> list[str]:
+def pytest_report_header(config: pytest.Config) -> list[str]:
     """What is left out."""
-    return (
-        [] if _HAS_TORCH else ["left out: flatmetric.torch, as PyTorch is not installed; make test-torch installs it"]
-    )
+    left_out = []
+    if "not more" in config.option.markexpr:
+        left_out.append("real programs, notebooks and Snakemake, which `make prove` installs and runs")
+    if not _HAS_TORCH:
+        left_out.append("flatmetric.torch, as PyTorch is not installed; `make test-torch` installs it")
+    return [f"left out: {what}" for what in left_out]
 
 
 @pytest.fixture(autouse=True)

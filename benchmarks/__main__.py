@@ -15,7 +15,19 @@ from benchmarks.memory import MEMORY
 from benchmarks.regimes import REGIMES, Row
 from benchmarks.tables import RESULTS, written
 
-HEADER = ["regime", "what", "size", "ours [s]", "peer", "peer [s]", "ratio", "bar", "met", "peak memory [MB]", "measured"]
+HEADER = [
+    "regime",
+    "what",
+    "size",
+    "ours [s]",
+    "peer",
+    "peer [s]",
+    "ratio",
+    "bar",
+    "met",
+    "peak memory [MB]",
+    "measured",
+]
 
 
 def main() -> None:
@@ -57,7 +69,7 @@ def cells(row: Row, memory: float | None) -> list[str]:
         "" if math.isnan(row.peer_s) else f"{row.peer_s:.4g}",
         "" if math.isnan(row.ratio) else f"{row.ratio:.2f}" + (" ours/peer" if row.at_most else ""),
         "" if row.bar is None else f"{sign} {row.bar:g}",
-        "" if not has_bar else f"no, by {' and '.join(misses)}" if misses else "yes",
+        "" if not has_bar else f"NO, by {' and '.join(misses)}" if misses else "yes",
         shown,
         time.strftime("%Y-%m-%d %H:%M"),
     ]

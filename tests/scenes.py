@@ -7,15 +7,20 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+import traceback
+import warnings
+from collections.abc import Callable, Iterable
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
+import pytest
 
 import flatmetric as fm
+from flatmetric.cli import run as run_command
 from flatmetric.metrics.table import METRICS
 
 ROOT = Path(__file__).parents[1]
@@ -27,9 +32,41 @@ CHALLENGE = fm.Protocol.preset("challenge2016")
 def run(
     *words: str | Path, cwd: Path | None = None, env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """The command line, as a user runs it."""
+    """The command line in a process of its own: a copy of this one, which has loaded everything already. With an
+    environment of its own, a new process.
+    """
     command = [sys.executable, "-m", "flatmetric", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, env=env)
+    if env is not None or not hasattr(os, "fork"):
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, env=env)
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # threads of a pool may wait here, and do nothing there
+            child = os.fork()
+        if child == 0:
+            _become_the_command(command[2:], cwd, out.fileno(), err.fileno())
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        printed = []
+        for file in (out, err):
+            file.seek(0)
+            printed.append(file.read().decode().replace("\r\n", "\n"))
+    return subprocess.CompletedProcess(command, code, *printed)
+
+
+def _become_the_command(words: list[str], cwd: Path | None, out: int, err: int) -> NoReturn:
+    """What `python -m flatmetric` does, in a process that was copied from that of the tests."""
+    try:
+        for target, source in ((0, os.open(os.devnull, os.O_RDONLY)), (1, out), (2, err)):
+            os.dup2(source, target)
+        sys.stdin, sys.stdout, sys.stderr = os.fdopen(0, "r"), os.fdopen(1, "w"), os.fdopen(2, "w")
+        sys.argv = words
+        if cwd is not None:
+            os.chdir(cwd)
+        warnings.resetwarnings()
+        run_command()
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(1)
 
 
 def wait_until(condition: Callable[[], object], what: str) -> None:
@@ -139,3 +176,11 @@ def million() -> tuple[dict[str, Any], dict[str, Any]]:
     pred = {"frame": truth["frame"][kept], "x": truth["x"][kept] + rng.normal(0, 20, 900_000)}
     pred["y"] = truth["y"][kept] + rng.normal(0, 20, 900_000)
     return truth, pred
+
+
+def with_programs(names: Iterable[str]) -> list[Any]:
+    """Names of localizers as parameters; programs of others are left to `make prove`, which installs them."""
+    return [
+        pytest.param(name, marks=pytest.mark.more) if name.startswith(("picasso", "daostorm")) else name
+        for name in names
+    ]

@@ -104,7 +104,7 @@ def test_the_command_says_what_to_use_and_what_was_tried(training: Path, tmp_pat
         (("--method", "dog", "--seed", "-1"), "seed is -1"),
         (("--method", "dog", "--lam", "0"), "lam is 0"),
         (("--method", "dog", "--figure", "tried.doc"), "give a name that ends in .png, .pdf or .svg"),
-        (("--method", "daostorm-3d"), "use images with astigmatism"),
+        pytest.param(("--method", "daostorm-3d"), "use images with astigmatism", marks=pytest.mark.more),
     ],
 )
 def test_wrong_options_are_one_sentence(training: Path, arguments: tuple[str, ...], sentence: str) -> None:

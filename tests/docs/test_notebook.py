@@ -5,8 +5,6 @@ from __future__ import annotations
 import doctest
 from pathlib import Path
 
-import nbclient
-import nbformat
 import pytest
 
 from tests.docs.pages import ROOT, WITH_PYTHON, name
@@ -21,14 +19,18 @@ SHOWN = {
     "<Findings": "text/html",
 }
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")
+nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning"),
+    pytest.mark.more,
+]
 
 
 @pytest.mark.parametrize("page", WITH_PYTHON, ids=name)
 def test_snippets_show_their_pictures(page: Path) -> None:
     examples = doctest.DocTestParser().get_examples(page.read_text(encoding="utf-8"))
-    cells = [nbformat.v4.new_code_cell(example.source) for example in examples]  # type: ignore[no-untyped-call]
-    notebook = nbformat.v4.new_notebook(cells=cells)  # type: ignore[no-untyped-call]
+    cells = [nbformat.v4.new_code_cell(example.source) for example in examples]
+    notebook = nbformat.v4.new_notebook(cells=cells)
     nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(ROOT)}}).execute()
     looked = 0
     for example, cell in zip(examples, notebook.cells, strict=True):

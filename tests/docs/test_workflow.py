@@ -37,6 +37,7 @@ def check_outcome(folder: Path) -> None:
     assert (folder / "comparison.html").exists()
 
 
+@pytest.mark.more
 def test_snakemake(folder: Path) -> None:
     line = [sys.executable, "-m", "snakemake", "--cores", "1", "--snakefile", str(WORKFLOWS / "Snakefile")]
     run = subprocess.run(line, cwd=folder, env=ON_PATH, capture_output=True, text=True, check=False)

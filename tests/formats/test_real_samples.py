@@ -127,6 +127,7 @@ def test_track_file_is_refused() -> None:
         read(FORMATS / "rapidstorm-tracks_locan.txt")
 
 
+@pytest.mark.more
 @pytest.mark.parametrize(
     ("file", "loader", "options"),
     [

@@ -15,6 +15,7 @@ from flatmetric.localizers.shapes import KnownShape
 from flatmetric.simulation.datasets import pupil_of
 from flatmetric.simulation.optics import Gaussian, Optics, psf_of, spots
 from flatmetric.simulation.pupil import Pupil
+from tests.scenes import with_programs
 
 ASTIGMATIC = dataclasses.replace(pupil_of("AS"), wobble_x=(), wobble_y=())
 FITTING = ("baseline", "daofind-psf", "daostorm-2d", "daostorm-2d-fixed", "picasso-lq", "picasso-mle")
@@ -41,7 +42,7 @@ def places(count: int, depth: float = 0.0) -> np.ndarray:
     )
 
 
-@pytest.mark.parametrize("name", FITTING)
+@pytest.mark.parametrize("name", with_programs(FITTING))
 def test_a_fit_has_no_bias(name: str) -> None:
     xyz = places(150)
     found = METHODS[name].run(images(xyz, Gaussian()), usual(METHODS[name].settings))
@@ -54,7 +55,7 @@ def test_a_fit_has_no_bias(name: str) -> None:
 
 
 @pytest.mark.parametrize("depth", [-150.0, 0.0, 250.0])
-@pytest.mark.parametrize("name", IN_DEPTH)
+@pytest.mark.parametrize("name", with_programs(IN_DEPTH))
 def test_depth_by_astigmatism_has_its_sign_and_x_and_y_no_bias(name: str, depth: float, shape: KnownShape) -> None:
     xyz = places(60, depth)
     method = METHODS[name]
@@ -67,7 +68,7 @@ def test_depth_by_astigmatism_has_its_sign_and_x_and_y_no_bias(name: str, depth:
     assert abs(np.median(found.z[near]) - depth) < 40
 
 
-@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.shape == "needed"])
+@pytest.mark.parametrize("name", with_programs(name for name, method in METHODS.items() if method.shape == "needed"))
 def test_depth_is_refused_where_nothing_tells_it(name: str) -> None:
     settings, dark = usual(METHODS[name].settings), np.full((1, 32, 32), 10.0)
     with pytest.raises(InputError, match=r"which is not known here; give beads= and bead_step="):

@@ -13,6 +13,7 @@ from flatmetric.localizers.registry import METHODS, Method, StackCamera, localiz
 from flatmetric.simulation.camera import Camera
 from flatmetric.simulation.optics import Gaussian, spots
 from flatmetric.stacks import Stack, open_stack, write_stack
+from tests.scenes import with_programs
 
 PLACES = np.array([[2130.0, 1790.0, 0.0], [4410.0, 3350.0, 0.0], [1650.0, 4870.0, 0.0]])
 WHOLE_PIXELS = ("log", "dog")
@@ -28,7 +29,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Stack:
     return open_stack(path)
 
 
-@pytest.mark.parametrize("name", INSTALLED)
+@pytest.mark.parametrize("name", with_programs(INSTALLED))
 def test_bright_molecules_are_found_where_they_are(name: str, stack: Stack) -> None:
     camera = Camera()
     table = localize_stack(stack, participant(name), StackCamera(100.0, camera.offset, camera.photons_per_count))
@@ -42,7 +43,7 @@ def test_bright_molecules_are_found_where_they_are(name: str, stack: Stack) -> N
         assert (table.photons[near] > 400).all()
 
 
-@pytest.mark.parametrize("name", INSTALLED)
+@pytest.mark.parametrize("name", with_programs(INSTALLED))
 def test_dark_images_hold_nothing(name: str) -> None:
     found = METHODS[name].run(np.full((2, 64, 64), 10.0), usual(METHODS[name].settings))
     assert len(found.x) == len(found.image) == 0
@@ -66,7 +67,7 @@ def test_every_method_can_be_tuned_within_the_limits_of_its_settings() -> None:
 
 
 @pytest.mark.parametrize("side", [1, 3])
-@pytest.mark.parametrize("name", INSTALLED)
+@pytest.mark.parametrize("name", with_programs(INSTALLED))
 def test_images_smaller_than_a_spot_hold_nothing(name: str, side: int) -> None:
     found = METHODS[name].run(np.full((2, side, side), 10.0), usual(METHODS[name].settings))
     assert len(found.x) == 0
@@ -118,7 +119,7 @@ def test_a_stack_without_finds_is_an_empty_table(tmp_path: Path) -> None:
     assert len(table) == 0
 
 
-@pytest.mark.parametrize("name", INSTALLED)
+@pytest.mark.parametrize("name", with_programs(INSTALLED))
 def test_noise_alone_is_not_full_of_spots(name: str) -> None:
     """A third of the frames of a sparse data set are empty."""
     noise = np.random.default_rng(0).poisson(100, (20, 64, 64)).astype(np.float64)

@@ -37,14 +37,14 @@ def test_highs(shape: str, weights: str) -> None:
 
 @pytest.mark.parametrize("weights", [w for w in WEIGHTS if w != "very_unequal"])
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize(("count", "largest"), [(60, 30), (3, 800)], ids=["small", "large"])
+@pytest.mark.parametrize(("count", "largest"), [(60, 30), (2, 800)], ids=["small", "large"])
 def test_pot(shape: str, weights: str, count: int, largest: int) -> None:
     for problem in cases(shape, weights, count, largest):
         agree(problem, oracles.pot_with_virtual_node(problem), tolerance=1e-8)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize(("count", "largest"), [(200, 40), (6, 1100)], ids=["small", "large"])
+@pytest.mark.parametrize(("count", "largest"), [(200, 40), (4, 800)], ids=["small", "large"])
 def test_scipy_assignment(shape: str, count: int, largest: int) -> None:
     for problem in cases(shape, "paper", count, largest):
         agree(problem, oracles.assignment(problem))
