@@ -43,11 +43,12 @@ def main() -> None:
             memory = None  # that of the first problem, said once
             print(" | ".join(table[-1]), flush=True)
     save(table, whole=options.only is None)
-    print(verdict([row[HEADER.index("met")] for row in table[1:]]))
+    print(verdict(table))
 
 
-def verdict(met: list[str]) -> str:
+def verdict(table: list[list[str]]) -> str:
     """How many of the bars are met, of the rows that have one."""
+    met = [row[HEADER.index("met")] for row in table[1:]]
     return f"{met.count('yes')} of {sum(map(bool, met))} bars met"
 
 
@@ -87,8 +88,7 @@ def save(table: list[list[str]], whole: bool) -> None:
     RESULTS.mkdir(exist_ok=True)
     with (RESULTS / "table.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows(table)
-    bars = verdict([row[HEADER.index("met")] for row in table[1:]])
-    machine = f"{platform.machine()}, one thread unless said; {bars}"
+    machine = f"{platform.machine()}, one thread unless said; {verdict(table)}"
     (RESULTS / "table.md").write_text(f"{written(table)}\n\n{machine}\n", encoding="utf-8")
     shown.main()
 

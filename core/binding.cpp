@@ -269,14 +269,20 @@ nb::object to_table(Column<double>&& values, std::size_t rows, std::size_t colum
     return nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<2>>(handed.data, 2, shape, handed.owner, strides));
 }
 
-nb::object table_of(const std::vector<Masses>& columns, int threads) {
-    if (columns.empty()) throw nb::value_error("at least one column");
-    const std::size_t rows = columns[0].shape(0);
+// Where columns of so many rows lie.
+std::vector<const double*> starts_of(const std::vector<Masses>& columns, std::size_t rows) {
     std::vector<const double*> starts;
     for (const Masses& column : columns) {
         if (column.shape(0) != rows) throw nb::value_error("columns of equal length");
         starts.push_back(column.data());
     }
+    return starts;
+}
+
+nb::object table_of(const std::vector<Masses>& columns, int threads) {
+    if (columns.empty()) throw nb::value_error("at least one column");
+    const std::size_t rows = columns[0].shape(0);
+    const std::vector<const double*> starts = starts_of(columns, rows);
     Column<double> table;
     {
         const nb::gil_scoped_release released;
@@ -289,11 +295,7 @@ nb::object table_of(const std::vector<Masses>& columns, int threads) {
 nb::object binned(const Masses& values, const Masses& limits, const Flags& counted, const std::vector<Masses>& columns,
                   int threads) {
     const std::size_t rows = values.shape(0);
-    std::vector<const double*> starts;
-    for (const Masses& column : columns) {
-        if (column.shape(0) != rows) throw nb::value_error("columns of equal length");
-        starts.push_back(column.data());
-    }
+    const std::vector<const double*> starts = starts_of(columns, rows);
     if (counted.shape(0) != rows) throw nb::value_error("columns of equal length");
     const std::vector<double> ascending(limits.data(), limits.data() + limits.shape(0));
     Column<double> sums;

@@ -190,8 +190,8 @@ private:
     std::vector<Worker> workers_;
 };
 
-// The Flat Metric of every frame; what solve_frames does, in one dimension. Each dimension is compiled in a file of its
-// own, which takes as long as all the rest.
+// What solve_frames does, in D dimensions. Each D is compiled in a file of its own, since all of them take about as
+// long as everything else.
 template <int D>
 Solution solve_in(const Cloud& truth, const Cloud& pred, int dim, double lam, double divisor, Method method,
                   int threads, const std::function<bool()>& should_stop) {

@@ -49,26 +49,25 @@ else:
         return make if cls is None else make(cls)
 
 
-def _values(record: Any, use: str) -> tuple[Any, ...]:
-    """The values of the fields that are of use for `compare` or `repr`."""
-    return tuple(getattr(record, field.name) for field in dataclasses.fields(record) if getattr(field, use))
-
-
 @recursive_repr()
 def _as_text(self: Any) -> str:
-    names = [field.name for field in dataclasses.fields(self) if field.repr]
-    shown = ", ".join(f"{name}={value!r}" for name, value in zip(names, _values(self, "repr"), strict=True))
-    return f"{type(self).__qualname__}({shown})"
+    shown = (f"{field.name}={getattr(self, field.name)!r}" for field in dataclasses.fields(self) if field.repr)
+    return f"{type(self).__qualname__}({', '.join(shown)})"
+
+
+def _compared(record: Any) -> tuple[Any, ...]:
+    """The values by which objects are equal."""
+    return tuple(getattr(record, field.name) for field in dataclasses.fields(record) if field.compare)
 
 
 def _is_equal(self: Any, other: object) -> Any:
     if other.__class__ is not self.__class__:
         return NotImplemented
-    return _values(self, "compare") == _values(other, "compare")
+    return _compared(self) == _compared(other)
 
 
 def _hash(self: Any) -> int:
-    return hash(_values(self, "compare"))
+    return hash(_compared(self))
 
 
 def _set_once(self: Any, name: str, value: Any) -> None:
