@@ -18,6 +18,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 import pytest
+from distributed import Client, LocalCluster
 
 import flatmetric as fm
 from flatmetric.execution.cluster import DaskExecutor, dask_cluster
@@ -66,11 +67,15 @@ class Cluster:
 
 @contextmanager
 def started(folder: Path, workers: int) -> Iterator[Cluster]:
+    """A cluster that has all its workers."""
     folder.mkdir()
     cluster = Cluster(folder)
     try:
         for _ in range(workers):
             cluster.worker()
+        if workers:
+            with Client(scheduler_file=str(cluster.file)) as client:
+                client.wait_for_workers(workers)
         yield cluster
     finally:
         cluster.close()
@@ -289,11 +294,9 @@ def test_a_cluster_of_nobody_is_one_sentence(tmp_path: Path, folder: Path, monke
 
 
 def test_any_executor_of_dask_does(folder: Path) -> None:
-    import distributed
-
     with (
-        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as local,
-        distributed.Client(local) as client,
+        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as local,
+        Client(local) as client,
     ):
         board = fm.leaderboard(folder, executor=client.get_executor())
     assert board.to_markdown() == fm.leaderboard(folder, out=folder / "here", jobs=1).to_markdown()

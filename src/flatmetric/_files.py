@@ -8,6 +8,7 @@ import glob
 import hashlib
 import io
 import json
+import math
 import os
 import platform
 import stat
@@ -16,10 +17,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from flatmetric._escaping import in_cell
 from flatmetric.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # Limits on unpacked size. Tables of numbers compress to a third, constant columns to a twentieth.
 _ALWAYS_ALLOWED = 16 << 20
@@ -27,6 +31,7 @@ LARGEST_RATIO = 100  # times: text packs by 20 at most, a bomb by 1000 and more
 MOST_MEMBERS = 10_000  # of an archive, by default
 _LARGEST_TOML = 1 << 20  # bytes: a thousand submissions take a tenth of it
 _LARGEST_JSON = 1 << 28  # bytes: a board of ten thousand results takes a tenth of it
+_ROWS_AT_ONCE = 1 << 16  # of a table that is written: many for a call, few for the memory
 _FRESH_S = 2.0  # several times the resolution of the times of common file systems
 _HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 """Tells the machines apart that write into one folder."""
@@ -285,6 +290,29 @@ def csv_text(rows: Iterable[Iterable[Any]]) -> str:
     file = io.StringIO()
     csv.writer(file, lineterminator="\n").writerows([in_cell(value) for value in row] for row in rows)
     return file.getvalue()
+
+
+def write_rows(columns: Iterable[NDArray[Any]], file: TextIO, form: str | None = None, missing: str = "") -> None:
+    r"""Write columns of numbers as rows of CSV: floats in full, or in the `form` of a % operator; NaN is `missing`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> file = io.StringIO()
+    >>> write_rows([np.array([1, 2]), np.array([0.1, np.nan])], file)
+    >>> file.getvalue()
+    '1,0.1\n2,\n'
+    """
+    whole = list(columns)
+    writer = csv.writer(file, lineterminator="\n")
+    for first in range(0, len(whole[0]), _ROWS_AT_ONCE):
+        cells = []
+        for column in whole:
+            part = column[first : first + _ROWS_AT_ONCE].tolist()
+            if column.dtype.kind == "f" and (form is not None or any(map(math.isnan, part))):
+                part = [missing if math.isnan(cell) else cell if form is None else form % cell for cell in part]
+            cells.append(part)
+        writer.writerows(zip(*cells, strict=True))
 
 
 def columns_table(columns: Any) -> Any:

@@ -17,13 +17,14 @@ import flatmetric as fm
 from flatmetric.challenges import runner as runner_module
 from flatmetric.challenges.runner import Program
 from flatmetric.formats.write import write
+from flatmetric.plots.style import new_figure
 from flatmetric.simulation.datasets import PAPER, named
 from flatmetric.simulation.folder import STACK, simulate_folder
 from tests.scenes import REAL_DATA, is_alive, run, wait_until
 
 SHARED = REAL_DATA / "gt-and-results"
 FEW = ("--dataset", "ER1.N3.LD", "--dataset", "MT4.N2.HD", "--frames", "8")
-THREE = ("--tune", "0", "--participant", "baseline", "--participant", "dog", "--participant", "log")
+TWO = ("--tune", "0", "--participant", "dog", "--participant", "log")
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -42,10 +43,16 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "none=/no/such/program {out}",
     )
     options = [part for text in (*programs, f"mine=sh {mine} {{stack}} {{out}}") for part in ("--program", text)]
-    out = run("challenge", "run", "--out", folder / "out", *FEW, *THREE, *options)
+    out = run("challenge", "run", "--out", folder / "out", *FEW, *TWO, *options)
     assert out.returncode == 0, out.stderr
     (folder / "printed").write_text(out.stdout)
     return folder
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures without content, for runs that are not about them."""
+    monkeypatch.setattr("flatmetric.paper.agreement.draw", lambda *_: new_figure(1, 1))
 
 
 def test_everything_is_simulated_run_scored_ranked_and_drawn(done: Path) -> None:
@@ -55,13 +62,13 @@ def test_everything_is_simulated_run_scored_ranked_and_drawn(done: Path) -> None
     content = json.loads((out / "leaderboard" / "leaderboard.json").read_text())
     assert set(content["datasets"]) == {"ER1.N3.LD", "MT4.N2.HD"}
     scored = {(row["dataset"], row["program"]) for row in content["metrics"]}
-    assert scored == {(d, p) for d in content["datasets"] for p in ("baseline", "dog", "log", "mine")}
+    assert scored == {(d, p) for d in content["datasets"] for p in ("dog", "log", "mine")}
     truth = fm.read(out / "ER1.N3.LD" / "activations.csv")
-    found = fm.read(out / "ER1.N3.LD" / "results" / "baseline.csv")
+    found = fm.read(out / "ER1.N3.LD" / "results" / "dog.csv")
     again = fm.score(
         truth, found, protocol=fm.Protocol(dim=2, border=450.0, fov=(6400.0, 6400.0), photon_threshold=0.0)
     )
-    (row,) = [r for r in content["metrics"] if (r["dataset"], r["program"]) == ("ER1.N3.LD", "baseline")]
+    (row,) = [r for r in content["metrics"] if (r["dataset"], r["program"]) == ("ER1.N3.LD", "dog")]
     assert row["flat_metric"] == pytest.approx(again.flat_metric.value, rel=1e-12)
     assert "Too few methods to say" in (done / "printed").read_text()
 
@@ -75,44 +82,48 @@ def test_participants_that_fail_are_rows_with_their_reason(done: Path) -> None:
     assert not list((done / "out").glob("*/runs/*.csv"))
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_second_run_does_only_what_is_missing(done: Path) -> None:
     files = [*(done / "out").glob("*/results/*"), *(done / "out").glob("*/stack.ome.tif")]
     before = {path: path.stat().st_mtime_ns for path in files}
-    out = run("challenge", "run", "--out", done / "out", *FEW, *THREE, "--participant", "trackpy")
+    out = run("challenge", "run", "--out", done / "out", *FEW, *TWO, "--participant", "daofind")
     assert out.returncode == 0, out.stderr
     assert {path: path.stat().st_mtime_ns for path in before} == before
-    assert (done / "out" / "ER1.N3.LD" / "results" / "trackpy.csv").exists()
+    assert (done / "out" / "ER1.N3.LD" / "results" / "daofind.csv").exists()
     board = rows(done / "out" / "leaderboard" / "leaderboard.csv")
-    assert {row["program"] for row in board} == {"baseline", "trackpy", "dog", "log"}
+    assert {row["program"] for row in board} == {"daofind", "dog", "log"}
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_other_data_take_away_the_results_of_the_old(tmp_path: Path) -> None:
-    options = ("--dataset", "MT4.N2.HD", "--tune", "0", "--participant", "baseline")
+    options = ("--dataset", "MT4.N2.HD", "--tune", "0", "--participant", "dog")
     run("challenge", "run", "--out", tmp_path, *options, "--frames", "4")
-    first = (tmp_path / "MT4.N2.HD" / "results" / "baseline.csv").read_bytes()
+    first = (tmp_path / "MT4.N2.HD" / "results" / "dog.csv").read_bytes()
     run("challenge", "run", "--out", tmp_path, *options, "--frames", "4", "--seed", "9")
-    assert (tmp_path / "MT4.N2.HD" / "results" / "baseline.csv").read_bytes() != first
+    assert (tmp_path / "MT4.N2.HD" / "results" / "dog.csv").read_bytes() != first
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_results_belong_to_their_images_wherever_a_run_was_killed(tmp_path: Path) -> None:
     """Killed after new images were made and before the results of the old ones were removed."""
     dataset = named("MT4.N2.HD").with_frames(4)
     options = ("--dataset", "MT4.N2.HD", "--tune", "0", "--frames", "4", "--participant")
-    run("challenge", "run", "--out", tmp_path / "killed", *options, "baseline", "--participant", "dog")
+    run("challenge", "run", "--out", tmp_path / "killed", *options, "dog", "--participant", "log")
     simulate_folder(tmp_path / "killed" / "MT4.N2.HD", dataset, 9 + PAPER.index("MT4.N2.HD"))
     for out in ("killed", "fresh"):
-        done = run("challenge", "run", "--out", tmp_path / out, *options, "baseline", "--seed", "9")
+        done = run("challenge", "run", "--out", tmp_path / out, *options, "dog", "--seed", "9")
         assert done.returncode == 0, done.stderr
     results = [tmp_path / out / "MT4.N2.HD" / "results" for out in ("killed", "fresh")]
-    assert [sorted(path.name for path in folder.iterdir()) for folder in results] == [["baseline.csv"]] * 2
-    assert (results[0] / "baseline.csv").read_bytes() == (results[1] / "baseline.csv").read_bytes()
+    assert [sorted(path.name for path in folder.iterdir()) for folder in results] == [["dog.csv"]] * 2
+    assert (results[0] / "dog.csv").read_bytes() == (results[1] / "dog.csv").read_bytes()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_folder_of_the_challenges_own_files_is_scored(done: Path, tmp_path: Path) -> None:
     folder = tmp_path / "contest" / "ER1.N3.LD"
     folder.mkdir(parents=True)
     shutil.copy(done / "out" / "ER1.N3.LD" / "activations.csv", folder)
-    for program in ("baseline", "dog"):
+    for program in ("dog", "log"):
         table = fm.read(done / "out" / "ER1.N3.LD" / "results" / f"{program}.csv")
         write(table, folder / f"ER1.N3.LD____2D____{program}____standard.csv", "challenge-standard")
     out = run("challenge", "run", "--from", tmp_path / "contest", "--out", tmp_path / "out")
@@ -123,14 +134,15 @@ def test_a_folder_of_the_challenges_own_files_is_scored(done: Path, tmp_path: Pa
         for row in rows(done / "out" / "leaderboard" / "leaderboard.csv")
         if row["dataset"] == "ER1.N3.LD"
     }
-    assert set(mine) == {"baseline", "dog"}
+    assert set(mine) == {"dog", "log"}
     for program, row in mine.items():
         assert float(row["efficiency [%]"]) == pytest.approx(float(theirs[program]["efficiency [%]"]), rel=1e-9)
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the real data sets are not beside this checkout")
 def test_real_results_of_real_programs_give_the_same_figures(tmp_path: Path) -> None:
-    for place in SHARED.iterdir():
+    places = sorted(SHARED.iterdir())[::3]
+    for place in places:
         (tmp_path / "in" / place.name / "results").mkdir(parents=True)
         (tmp_path / "in" / place.name / "truth.csv").symlink_to(place / "gt.csv")
         results = [*place.glob("picasso-*.csv"), *place.glob("trackpy*.csv")]
@@ -141,10 +153,10 @@ def test_real_results_of_real_programs_give_the_same_figures(tmp_path: Path) -> 
     assert out.returncode == 0, out.stderr
     board = rows(tmp_path / "out" / "leaderboard" / "leaderboard.csv")
     scored = [row for row in board if row["dataset"] != "overall"]
-    assert len(scored) == 3 * len(list(SHARED.iterdir())) and all(row["reason"] == "" for row in scored)
+    assert len(scored) == 3 * len(places) and all(row["reason"] == "" for row in scored)
     assert (tmp_path / "out" / "fig1c.png").exists() and (tmp_path / "out" / "fig4.png").exists()
     ranked = [(float(row["flat_metric [nm]"]), float(row["efficiency [%]"])) for row in board if row["efficiency [%]"]]
-    assert len(ranked) > 30
+    assert len(ranked) == len(scored)
 
 
 @pytest.mark.parametrize(
@@ -173,6 +185,7 @@ def test_wrong_options_are_one_sentence(tmp_path: Path, arguments: tuple[str, ..
     assert [line for line in out.stderr.splitlines() if line.startswith("flatmetric: ")] == out.stderr.splitlines()[-1:]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_participant_is_stopped_with_its_children(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     script = tmp_path / "parent.sh"
@@ -185,7 +198,7 @@ def test_a_participant_is_stopped_with_its_children(tmp_path: Path) -> None:
         "--tune",
         "0",
         "--participant",
-        "baseline",
+        "dog",
         "--time-limit",
         "4",
     )
@@ -205,7 +218,7 @@ def test_a_run_that_is_stopped_ends_its_participants(tmp_path: Path) -> None:
         "--tune",
         "0",
         "--participant",
-        "baseline",
+        "dog",
         "--program",
         program,
     ]
@@ -225,6 +238,7 @@ def test_participants_that_all_fail_leave_a_board_of_reasons(tmp_path: Path) -> 
     assert (tmp_path / "challenge.html").exists()
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("shell", ["sh ", ""])
 def test_a_program_that_was_edited_is_run_again(tmp_path: Path, shell: str) -> None:
     """Whether it is named after an interpreter or run itself, and even if its size and time stay the same."""
@@ -243,7 +257,7 @@ def test_a_program_that_was_edited_is_run_again(tmp_path: Path, shell: str) -> N
             "--tune",
             "0",
             "--participant",
-            "baseline",
+            "dog",
             "--program",
             command,
         )
@@ -257,31 +271,33 @@ def test_a_program_that_was_edited_is_run_again(tmp_path: Path, shell: str) -> N
     assert out.returncode == 2 and "fig4.pdf: is a folder" in out.stderr
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_data_set_does_not_depend_on_which_others_take_part(tmp_path: Path) -> None:
-    options = ("--frames", "2", "--tune", "0", "--participant", "baseline")
+    options = ("--frames", "2", "--tune", "0", "--participant", "dog")
     run("challenge", "run", "--out", tmp_path / "two", "--dataset", "MT3.N2.LD", "--dataset", "MT4.N2.HD", *options)
     run("challenge", "run", "--out", tmp_path / "one", "--dataset", "MT4.N2.HD", *options)
     stacks = [(tmp_path / name / "MT4.N2.HD" / "stack.ome.tif").read_bytes() for name in ("one", "two")]
     assert stacks[0] == stacks[1]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_what_lies_about_is_nobodys_result(tmp_path: Path) -> None:
-    options = ("--dataset", "MT4.N2.HD", "--frames", "2", "--tune", "0", "--participant", "baseline")
+    options = ("--dataset", "MT4.N2.HD", "--frames", "2", "--tune", "0", "--participant", "dog")
     run("challenge", "run", "--out", tmp_path, *options)
     (tmp_path / "MT4.N2.HD" / "runs" / "silent.csv").write_text("frame,x [nm],y [nm]\n1,100,100\n")
-    (tmp_path / "MT4.N2.HD" / "runs" / "baseline.json").write_text("{}")
+    (tmp_path / "MT4.N2.HD" / "runs" / "dog.json").write_text("{}")
     programs = ("--program", "silent=true {out}", "--program", "folder=mkdir {out}", "--program", "word=touch a-{out}")
     long_words = ("--program", "long=sh -c 'printf %09999d 7 >&2; exit 1' {out}")
     out = run("challenge", "run", "--out", tmp_path, *options, *programs, *long_words)
     assert out.returncode == 0, out.stderr
     reasons = {row["program"]: row["reason"] for row in rows(tmp_path / "leaderboard" / "leaderboard.csv")}
     assert reasons["silent"] == reasons["folder"] == "ended without writing its result"
-    assert reasons["baseline"] == "" and len(reasons["long"]) < 300
+    assert reasons["dog"] == "" and len(reasons["long"]) < 300
     assert reasons["word"].startswith("ended with code 1")
 
 
 def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
-    options = ["--dataset", "MT4.N2.HD", "--frames", "2", "--tune", "0", "--participant", "baseline"]
+    options = ["--dataset", "MT4.N2.HD", "--frames", "2", "--tune", "0", "--participant", "dog"]
     command = [sys.executable, "-m", "flatmetric", "challenge", "run", "--out", str(tmp_path / "out"), *options]
     started, go = tmp_path / "started", tmp_path / "go"
     waiting = f"slow=sh -c 'touch {started}; until test -f {go}; do sleep 0.1; done' {{out}}"
@@ -298,16 +314,17 @@ def test_names_with_dollars_and_odd_bytes_can_be_drawn(done: Path, tmp_path: Pat
     (folder / "results").mkdir(parents=True)
     shutil.copy(done / "out" / "ER1.N3.LD" / "activations.csv", folder)
     for k, name in enumerate(("a$b$", "_under", "two  spaces", os.fsdecode(b"\xff"), "e")):
-        table = fm.read(done / "out" / "ER1.N3.LD" / "results" / "baseline.csv")
+        table = fm.read(done / "out" / "ER1.N3.LD" / "results" / "dog.csv")
         write(table.select(np.arange(len(table)) % (k + 2) > 0), folder / "results" / f"{name}.csv", "thunderstorm")
     out = run("challenge", "run", "--from", tmp_path / "in", "--out", tmp_path / "out")
     assert out.returncode == 0, out.stderr
     assert (tmp_path / "out" / "fig4.png").exists()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_replicates_give_intervals_for_structures_not_seen(tmp_path: Path) -> None:
     words = ("--dataset", "ER1.N3.LD", "--frames", "6", "--replicates", "3")
-    out = run("challenge", "run", "--out", tmp_path, *words, *THREE)
+    out = run("challenge", "run", "--out", tmp_path, *words, *TWO)
     assert out.returncode == 0, out.stderr
     content = json.loads((tmp_path / "leaderboard" / "leaderboard.json").read_text())
     assert set(content["datasets"]) == {f"ER1.N3.LD-r{k}" for k in (1, 2, 3)}

@@ -13,15 +13,21 @@ DOCS = Path(__file__).parent.parent.parent / "docs" / "understand" / "paper.md"
 SMALL = ("--steps", "4", "--trials", "3", "--points", "12")
 
 
-def test_every_figure_and_table_is_written(tmp_path: Path) -> None:
-    out = run("paper", "--out", tmp_path / "new", *SMALL)
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("paper") / "new"
+    out = run("paper", "--out", folder, "--seed", "7", *SMALL)
     assert out.returncode == 0, out.stderr
+    return folder
+
+
+def test_every_figure_and_table_is_written(written: Path) -> None:
     drawn = [
         f"{stem}.{kind}" for stem in ("fig1_deviation", "fig1a", "fig1b", "fig2", "fig3") for kind in ("pdf", "png")
     ]
     tables = ["fig1_deviation.csv", "fig1_surfaces.csv", "fig2.csv", "fig3.csv"]
-    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == sorted(drawn + tables)
-    with (tmp_path / "new" / "fig1_surfaces.csv").open(encoding="utf-8") as file:
+    assert sorted(path.name for path in written.iterdir()) == sorted(drawn + tables)
+    with (written / "fig1_surfaces.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     names = ["radius_nm", "recall", "flat_metric", "flat_metric_sd", "efficiency", "jaccard", "rmse", "trials"]
     assert list(rows[0]) == names
@@ -35,11 +41,10 @@ def test_one_figure_alone(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["fig1_surfaces.csv", "fig1b.pdf", "fig1b.png"]
 
 
-def test_the_same_seed_gives_the_same_files(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        run("paper", "--out", tmp_path / name, "--seed", "7", *SMALL)
-    for path in (tmp_path / "a").iterdir():
-        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes(), path.name
+def test_the_same_seed_gives_the_same_files(written: Path, tmp_path: Path) -> None:
+    run("paper", "--out", tmp_path, "--seed", "7", *SMALL)
+    for path in written.iterdir():
+        assert path.read_bytes() == (tmp_path / path.name).read_bytes(), path.name
 
 
 def test_the_documentation_quotes_what_the_command_prints(tmp_path: Path) -> None:

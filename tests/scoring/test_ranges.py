@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 
 import flatmetric as fm
@@ -107,8 +110,7 @@ def test_ranges_give_the_answer_of_the_whole(options: dict[str, Any], ids: str |
 @pytest.mark.parametrize("rows", [1, 60, 100_000])
 def test_the_size_of_a_range_does_not_matter(rows: int, tmp_path: Path) -> None:
     truth, pred = world(5, dim=2)
-    some = truth.frame <= 25
-    truth, pred = truth.select(some), pred.select(pred.frame <= 30)
+    truth, pred = truth.select(truth.frame <= 12), pred.select(pred.frame <= 15)
     ranged, _ = score_ranges(truth, pred, *split({}), tmp_path, rows=rows, workers=Workers(1))
     assert_same(score(truth, pred).to_dict(), ranged.to_dict())
 
@@ -235,7 +237,7 @@ print(peak - before)
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_memory_is_that_of_a_range(suffix: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    rows = 1_200_000
+    rows = 800_000
     truth: dict[str, Any] = {
         "frame": np.arange(rows) // 50 + 1,
         "x": rng.uniform(0, 50_000, rows),
@@ -243,8 +245,11 @@ def test_memory_is_that_of_a_range(suffix: str, tmp_path: Path) -> None:
     }
     table = Localizations(**truth, photons=rng.gamma(2, 500, rows), id=rng.integers(0, rows // 10, rows))
     names = [tmp_path / f"{name}{suffix}" for name in ("truth", "pred")]
-    frame = table.to_pandas().round(1)
-    frame.to_csv(names[0], index=False) if suffix == ".csv" else frame.to_parquet(names[0], row_group_size=50_000)
+    columns = pyarrow.Table.from_pandas(table.to_pandas().round(1), preserve_index=False)
+    if suffix == ".csv":
+        pyarrow.csv.write_csv(columns, names[0])
+    else:
+        pyarrow.parquet.write_table(columns, names[0], row_group_size=50_000)
     shutil.copy(*names)
     peaks = [
         int(

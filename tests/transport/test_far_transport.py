@@ -14,7 +14,7 @@ from tests.problems import FAR_SHAPES, Problem
 @pytest.mark.parametrize("share", [0.1, 0.5, 10.0])
 def test_pot_agrees(shape: str, weights: str, share: float) -> None:
     rng = np.random.default_rng(len(shape) + len(weights))
-    n = 220 if shape == "far apart" and weights != "units" else 300  # POT would take most of a minute here
+    n = 160 if shape == "far apart" and weights != "units" else 300  # POT would take most of a minute here
     truth, pred = FAR_SHAPES[shape](rng, n)
     pred = pred[: n if share > 1 else 5 * n // 6]
     a, b = {

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from flatmetric._files import write_rows
 from flatmetric.formats.base import Candidate, Format, Writer
 from flatmetric.formats.conversion import CORNER, Native
 from flatmetric.formats.delimited import Delimited
@@ -25,12 +26,12 @@ _TRUTH_COLUMNS = {
 
 
 def _write_truth(table: Localizations, paths: list[Path]) -> None:
-    import pandas as pd
-
     rows = {"id": np.arange(1, len(table) + 1), "z": np.zeros(len(table)), "photons": np.zeros(len(table))}
     rows |= table.columns()
     named = {title: rows[name] for name, title in _TRUTH_COLUMNS.items()}
-    pd.DataFrame(named).to_csv(paths[0], index=False, float_format="%.4f")
+    with paths[0].open("w", encoding="utf-8", newline="") as file:
+        file.write(",".join(named) + "\n")
+        write_rows(named.values(), file, "%.4f")
 
 
 _TRUTH_WRITER = Writer(_write_truth, frozenset(_TRUTH_COLUMNS), fills=("id", "z", "photons"))
@@ -80,17 +81,10 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
 
 
 def _write(table: Localizations, paths: list[Path]) -> None:
-    import pandas as pd
-
     nothing = np.zeros(len(table))
-    rows = {
-        "frame": table.frame,
-        "x": table.x,
-        "y": table.y,
-        "z": nothing if table.z is None else table.z,
-        "photons": nothing if table.photons is None else table.photons,
-    }
-    pd.DataFrame(rows).to_csv(paths[0], header=False, index=False)
+    z, photons = (nothing if column is None else column for column in (table.z, table.photons))
+    with paths[0].open("w", encoding="utf-8", newline="") as file:
+        write_rows((table.frame, table.x, table.y, z, photons), file)
 
 
 _WRITER = Writer(_write, frozenset(_STANDARD), fills=("z", "photons"), suffixes=(".txt",))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+from flatmetric._files import write_rows
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format, Writer
 from flatmetric.formats.conversion import CORNER, Native, known_length
@@ -71,8 +72,6 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
 
 
 def _write(table: Localizations, paths: list[Path]) -> None:
-    import pandas as pd
-
     names = {
         "id": "id",
         "frame": "frame",
@@ -85,10 +84,10 @@ def _write(table: Localizations, paths: list[Path]) -> None:
         "uncertainty": "uncertainty [nm]",
     }
     columns = table.columns()
-    frame = pd.DataFrame({theirs: columns[ours] for ours, theirs in names.items() if ours in columns})
+    present = {theirs: columns[ours] for ours, theirs in names.items() if ours in columns}
     with paths[0].open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n").writerow(frame.columns)
-        frame.to_csv(file, header=False, index=False, na_rep="NaN")
+        csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n").writerow(present)
+        write_rows(present.values(), file, missing="NaN")
 
 
 FORMAT = Format(

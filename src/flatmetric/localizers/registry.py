@@ -212,8 +212,8 @@ def localize_stack(
     0
     """
     method = METHODS[chosen.method]
-    known = shape_of(stack, camera.pixel_size) if shape is None else shape
-    channels = 1 if known is None else known.channels
+    optics = simulated_optics(stack.path)
+    channels = shape.channels if shape is not None else 1 if optics is None else channels_of(optics)
     if stack.width % channels:
         raise InputError(f"{stack.path}: is {stack.width} pixels wide; give {channels} channels of equal width")
     if channels > 1 and method.shape is None:

@@ -290,18 +290,19 @@ def evaluate(family: type[T], sums: Sums, measured: Mapping[str, Measure] | None
     """
     values: dict[str, float | None] = {}
     reasons: Reasons = {}
-    for name, entry in metrics_of("", family).items():
+    for field in dataclasses.fields(family):  # type: ignore[arg-type]  # every family is a dataclass
+        name, told = field.name, field.metadata["metric"]
         value: Measure
-        if entry.formula is None:
+        if told["formula"] is None:
             value = (measured or {}).get(name, NEEDS_ROWS)
         else:
-            reason = next((reason.text for reason in entry.undefined if reason.applies(sums)), None)
+            reason = next((reason.text for reason in told["undefined"] if reason.applies(sums)), None)
             with np.errstate(divide="ignore", invalid="ignore"):
-                value = float(entry.formula(sums)) if reason is None else reason
+                value = float(told["formula"](sums)) if reason is None else reason
         if isinstance(value, str):
             values[name], reasons[name] = None, value
         else:
-            values[name] = int(value) if entry.format == "d" else value
+            values[name] = int(value) if told["format"] == "d" else value
     return family(**values), reasons
 
 

@@ -91,7 +91,7 @@ def literal(text: str) -> str:
 
 
 def save_for_print(figure: Figure, stem: Path) -> None:
-    """Write a figure as STEM.png and STEM.pdf.
+    """Write a figure as STEM.png and STEM.pdf, laid out once for both.
 
     Examples
     --------
@@ -103,6 +103,7 @@ def save_for_print(figure: Figure, stem: Path) -> None:
     """
     for suffix in (".png", ".pdf"):
         save(figure, stem.with_suffix(suffix))
+        figure.set_layout_engine("none")
 
 
 def save(figure: Figure, path: Path) -> None:
