@@ -1,4 +1,4 @@
-"""Leaves out the tests of `flatmetric.torch` where PyTorch is missing, and reports it; readers hide no faults."""
+"""Leaves out the tests of `flatmetric.torch` where PyTorch is missing, and reports it; fixtures of many tests."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from flatmetric.errors import InputError
 from flatmetric.formats import read
+from flatmetric.plots.style import new_figure
 
 _HAS_TORCH = find_spec("torch") is not None
 collect_ignore_glob = [] if _HAS_TORCH else ["src/flatmetric/torch/*", "tests/torch/*"]
@@ -31,3 +32,9 @@ def _no_hidden_faults(monkeypatch: pytest.MonkeyPatch) -> None:
         raise error
 
     monkeypatch.setattr(read, "unforeseen", fail)
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Challenges draw figures without content, for runs that are not about them."""
+    monkeypatch.setattr("flatmetric.paper.agreement.draw", lambda *_: new_figure(1, 1))

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -24,6 +23,7 @@ import flatmetric as fm
 from flatmetric.execution.cluster import DaskExecutor, dask_cluster
 from flatmetric.execution.workers import Failed, Workers
 from tests.scenes import draw, is_alive, run, wait_until
+from tests.tasks import killed, slow
 
 DASK = [sys.executable, "-m", "dask"]
 
@@ -101,20 +101,6 @@ def folder(tmp_path: Path) -> Path:
     return place
 
 
-def killed(value: int, place: Path) -> int:
-    with (place / str(value)).open("a") as file:
-        file.write("x")
-    if value == 1:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return value
-
-
-def slow(value: int, place: Path) -> int:
-    (place / str(value)).touch()
-    time.sleep(0.5)
-    return value
-
-
 def test_a_leaderboard_has_the_same_bytes(cluster: Cluster, folder: Path) -> None:
     for place, words in (("here", ["--jobs", "1"]), ("there", ["--scheduler", str(cluster.file)])):
         out = run("leaderboard", ".", "--out", place, *words, cwd=folder)
@@ -144,8 +130,9 @@ def test_two_commands_on_one_folder_at_once(cluster: Cluster, folder: Path) -> N
     assert alone.stdout.partition("\nwritten: ")[0] == both[0].stdout.partition("\nwritten: ")[0]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_challenge_has_the_same_bytes(cluster: Cluster, tmp_path: Path) -> None:
-    options = ["--dataset", "MT4.N2.HD", "--frames", "12", "--participant", "dog", "--tune", "2", "--seed", "2"]
+    options = ["--dataset", "MT4.N2.HD", "--frames", "6", "--participant", "dog", "--tune", "2", "--seed", "2"]
     hungry = "hungry=" + sys.executable + " -c 'x = bytearray(10**15)' {stack} {out}"
     for place, words in (("here", ["--jobs", "1"]), ("there", ["--scheduler", str(cluster.file)])):
         out = run("challenge", "run", *options, "--program", hungry, "--out", tmp_path / place, *words)
@@ -159,6 +146,7 @@ def test_a_challenge_has_the_same_bytes(cluster: Cluster, tmp_path: Path) -> Non
     assert not list((tmp_path / "there").glob(".lease-*"))
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_program_gets_no_more_memory_than_its_worker(tmp_path: Path) -> None:
     grow = "import sys\nparts = []\nwhile len(parts) < 3000: parts.append(bytearray(2**20) * 4)\n"
     (tmp_path / "grow.py").write_text(grow)  # stops at 12 GB, should the limit not hold
@@ -166,7 +154,7 @@ def test_a_program_gets_no_more_memory_than_its_worker(tmp_path: Path) -> None:
         cluster.worker("--memory-limit", "600MB")
         program = f"hungry={sys.executable} {tmp_path / 'grow.py'} {{stack}} {{out}}"
         out = run(
-            *("challenge", "run", "--dataset", "MT4.N2.HD", "--frames", "12", "--participant", "dog", "--tune", "0"),
+            *("challenge", "run", "--dataset", "MT4.N2.HD", "--frames", "4", "--participant", "dog", "--tune", "0"),
             *("--program", program, "--out", tmp_path / "out", "--scheduler", cluster.file),
         )
         assert out.returncode == 0, out.stderr
@@ -177,7 +165,7 @@ def test_a_program_gets_no_more_memory_than_its_worker(tmp_path: Path) -> None:
 
 def test_a_task_that_kills_its_workers_harms_no_other(tmp_path: Path) -> None:
     with started(tmp_path / "c", 2) as cluster, dask_cluster(str(cluster.file), [tmp_path]) as executor:
-        found = Workers(executor=executor).run(killed, [(k, tmp_path) for k in range(4)])
+        found = Workers(executor=executor).run(killed, [(k, {1}, tmp_path) for k in range(4)])
     assert [one for one in found if not isinstance(one, Failed)] == [0, 2, 3]
     assert isinstance(found[1], Failed) and "its worker died every time" in found[1].reason
 
@@ -233,7 +221,7 @@ def test_a_lost_scheduler_is_one_sentence_and_what_is_finished_is_kept(tmp_path:
 
 def test_a_stopped_command_stops_its_programs_on_the_cluster(cluster: Cluster, tmp_path: Path) -> None:
     program = f"slow=sh -c 'echo $$ > {tmp_path / 'pid'}; sleep 600' {{stack}} {{out}}"
-    words = ["challenge", "run", "--dataset", "MT4.N2.HD", "--frames", "12", "--participant", "dog", "--tune", "0"]
+    words = ["challenge", "run", "--dataset", "MT4.N2.HD", "--frames", "4", "--participant", "dog", "--tune", "0"]
     words += ["--program", program, "--out", str(tmp_path / "out"), "--scheduler", str(cluster.file)]
     process = subprocess.Popen([sys.executable, "-m", "flatmetric", *words], stderr=subprocess.PIPE, text=True)
     wait_until(lambda: (tmp_path / "pid").is_file() and bool((tmp_path / "pid").read_text()), "the program runs")

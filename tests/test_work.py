@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 import threading
@@ -20,31 +18,7 @@ import pytest
 import flatmetric as fm
 from flatmetric.execution.workers import Failed, Workers
 from tests.scenes import draw
-
-
-def squared(value: int) -> int:
-    return value * value
-
-
-def killed(value: int, victims: set[int], place: Path) -> int:
-    """Counts its tries, and kills its worker if it is one of the victims."""
-    with (place / str(value)).open("a") as file:
-        file.write("x")
-    if value in victims:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return value
-
-
-def killed_once(value: int, place: Path) -> int:
-    mark = place / "killed"
-    if value == 3 and not mark.exists():
-        mark.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return value
-
-
-def failing(value: int) -> int:
-    raise fm.InputError(f"{value} is wrong")
+from tests.tasks import failing, killed, killed_once, squared
 
 
 @pytest.fixture(params=["serial", "threads", "processes", "pool of threads", "pool of processes"])
@@ -199,8 +173,10 @@ def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path) -> None:
     script = tmp_path / "mine.py"
     lines = [
         "import flatmetric as fm",
+        "from flatmetric.simulation import folder",
         "print('once', flush=True)",
-        f"fm.simulate(dataset='MT3.N2.LD', frames=2001, out={str(tmp_path / 'out')!r}, jobs=2)",
+        "folder._RANGE = 3  # frames for each process",
+        f"fm.simulate(dataset='MT3.N2.LD', frames=6, out={str(tmp_path / 'out')!r}, jobs=2)",
     ]
     script.write_text("\n".join(lines))
     out = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)

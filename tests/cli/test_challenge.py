@@ -17,7 +17,6 @@ import flatmetric as fm
 from flatmetric.challenges import runner as runner_module
 from flatmetric.challenges.runner import Program
 from flatmetric.formats.write import write
-from flatmetric.plots.style import new_figure
 from flatmetric.simulation.datasets import PAPER, named
 from flatmetric.simulation.folder import STACK, simulate_folder
 from tests.scenes import REAL_DATA, is_alive, run, wait_until
@@ -47,12 +46,6 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert out.returncode == 0, out.stderr
     (folder / "printed").write_text(out.stdout)
     return folder
-
-
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures without content, for runs that are not about them."""
-    monkeypatch.setattr("flatmetric.paper.agreement.draw", lambda *_: new_figure(1, 1))
 
 
 def test_everything_is_simulated_run_scored_ranked_and_drawn(done: Path) -> None:

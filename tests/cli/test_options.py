@@ -185,6 +185,7 @@ def test_no_help_refers_to_another_option_or_lacks_its_unit() -> None:
             assert "Like --" not in text and "the same as" not in text and text.endswith("."), (name, text)
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_examples_of_a_help_text_run(name: str, tmp_path: Path) -> None:
     text = command(name).help or ""
@@ -198,7 +199,7 @@ def test_the_examples_of_a_help_text_run(name: str, tmp_path: Path) -> None:
     for program in ("mine", "other"):
         shutil.copy(tmp_path / f"{program}.csv", tmp_path / "challenge" / "MT1" / "results")
     if name in ("localize", "validate"):
-        fm.simulate(dataset="MT4.N2.HD", out=tmp_path, frames=80)
+        fm.simulate(dataset="MT4.N2.HD", out=tmp_path, frames=80 if name == "validate" else 8)
     if name == "tune":
         fm.simulate(dataset="MT0.N1.HD", out=tmp_path / "training", frames=9)
     for example in examples:

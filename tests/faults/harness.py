@@ -24,9 +24,9 @@ COMMANDS: dict[str, list[str]] = {
     "score": ["score", "truth.csv", "one.csv", "--json", "score.json", "--report", "page.html", "--per-frame", "f.csv"],
     "convert": ["convert", "one.csv", "out.hdf5", "--to", "picasso", "--pixel-size", "100"],
     "leaderboard": ["leaderboard", "board", "--out", "ranks", "--jobs", "1"],
-    "simulate": ["simulate", "--dataset", "MT4.N2.HD", "--frames", "4", "--out", "movie", "--jobs", "1"],
+    "simulate": ["simulate", "--dataset", "MT4.N2.HD", "--frames", "2", "--out", "movie", "--jobs", "1"],
     "challenge": [
-        *("challenge", "run", "--out", "run", "--dataset", "MT4.N2.HD", "--frames", "4", "--tune", "0"),
+        *("challenge", "run", "--out", "run", "--dataset", "MT4.N2.HD", "--frames", "2", "--tune", "0"),
         *("--participant", "dog", "--jobs", "1"),
     ],
 }

@@ -853,7 +853,7 @@ def cut_off(browser: Browser) -> list[str]:
 
 
 def violations(browser: Browser, part: str = "html") -> list[str]:
-    """What axe-core finds wrong in a part of the page for people who see badly or use the keyboard or a screen reader."""
+    """What axe-core finds wrong for people who see badly or use the keyboard or a screen reader, in a part of a page."""
     axe = resources.files("axe_core_python") / "axe.min.js"
     browser.script(axe.read_text(encoding="utf-8"))
     found: list[dict[str, Any]] = browser.driver.execute_async_script(
