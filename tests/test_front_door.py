@@ -18,6 +18,7 @@ from flatmetric.formats.write import write
 from tests.scenes import run, world
 
 DATA = Path(fm.__file__).parent / "data"
+SCHEMA = DATA / "score-1.schema.json"
 TRUTH, DOG = DATA / "demo_truth.csv", DATA / "demo_dog.csv"
 
 
@@ -114,7 +115,7 @@ def test_every_fix_works_where_it_is_proposed(name: str, tmp_path: Path) -> None
     assert fixed.findings == [] and fixed.flat_metric.value == pytest.approx(right, abs=2.0)
     # as options of the command that proposed it
     said = run("score", files["truth"], files[name]).stderr.splitlines()[0]
-    assert said.startswith("finding: ")
+    assert said.startswith(f"{finding.severity}: ") and finding.severity != "note"
     words = said.split(": ")[-1].split(" (")[0].split()
     if finding.options:
         out = run("score", files["truth"], files[name], *words, "--json", "-")
@@ -127,7 +128,7 @@ def test_every_fix_works_where_it_is_proposed(name: str, tmp_path: Path) -> None
     assert content["flat_metric"]["value"] == pytest.approx(right, abs=2.0) and content["findings"] == []
     # for one file among many, in submissions.toml
     compared = run("compare", files["truth"], files["right"], files[name]).stderr
-    assert f"finding: {name}: " in compared
+    assert f"{finding.severity}: {name}: " in compared
     if finding.options:
         lines = (
             compared.split("submissions.toml: ")[1].split(")\n")[0].replace(", ", "\n", compared.count("shift") == 0)
@@ -200,7 +201,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "no score": (lambda: fm.confidence(3), "score is a int"),  # type: ignore[arg-type]
     "no result": (lambda: fm.report(3, "x.html"), "result is a int"),  # type: ignore[arg-type]
     "nothing to validate": (lambda: fm.validate([]), "files is empty"),
-    "nothing to hold it against": (lambda: fm.validate(DOG, against=DOG), "not a simulation.json or protocol.toml"),
+    "nothing to hold it against": (lambda: fm.validate(DOG, against=SCHEMA), "not a simulation.json, protocol"),
     "no suffix": (lambda: fm.convert(DOG, "out.xyz"), "its suffix does not say which format to write"),
     "no target": (lambda: fm.convert(DOG, 3), "target is 3; give a path"),  # type: ignore[arg-type]
     "a level in words": (lambda: fm.score(TRUTH, DOG, ci="95"), "ci is '95'; give a number"),  # type: ignore[arg-type]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from flatmetric.metrics.table import METRICS
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from flatmetric.scoring.intervals import Intervals
     from flatmetric.scoring.score import Score
     from flatmetric.statistics.comparison import Comparison, Lead, Pair
+    from flatmetric.statistics.ranking import Ranking
 
 
 def budget_sentence(value: float, displaced: float, missed: float, false: float, unit: str = "molecule") -> str:
@@ -56,13 +57,13 @@ def gain_sentence(score: Score) -> str:
 
 
 def _no_advice(score: Score) -> str:
-    if any(finding.is_fault for finding in score.findings):
-        return "Fix the findings above, then rerun."
+    if any(finding.severity == "wrong" for finding in score.findings):
+        return "Fix the findings above, then rerun: advice waits for that."
     flat = score.flat_metric
     if not flat.value:
         return "The Flat Metric is 0; there is nothing to improve."
-    parts = {"missed molecules": flat.missed, "false detections": flat.false, "displaced molecules": flat.displaced}
-    largest = max(parts, key=lambda part: parts[part] or 0.0)
+    parts = _parts(score)
+    largest = max(parts, key=lambda part: parts[part])
     return f"Nothing stands out: most of it is from {largest}, and no group of them differs clearly from the rest."
 
 
@@ -77,7 +78,7 @@ def disagreements(comparison: Comparison) -> list[str]:
     >>> few = {"frame": list(range(1, 21)), "x": [1.0] * 20, "y": [0.0] * 20}
     >>> compared = compare_scores({"few": fm.score(truth, few), "all": fm.score(truth, dict(truth, x=[9.0] * 40))})
     >>> disagreements(compared)
-    ['few has the best RMSE lateral but the worst Flat Metric: 62.5 nm of it is from missed molecules.']
+    ['few has the best RMSE lateral but the worst Flat Metric: missed molecules cost it 62.5 nm, all 0.0.']
     """
     named = list(zip(comparison.names, comparison.scores, strict=True))  # best first
     sentences: dict[str, list[str]] = {}
@@ -105,11 +106,80 @@ _RIVALS = (
 def _disagreement(name: str, titles: list[str], named: list[tuple[str, Score]]) -> str:
     place = [other for other, _ in named].index(name)
     rank = "the worst" if place == len(named) - 1 else f"only place {place + 1} by"
-    flat = named[place][1].flat_metric
-    parts = {"displaced molecules": flat.displaced, "missed molecules": flat.missed, "false detections": flat.false}
-    largest = max(parts, key=lambda part: parts[part] or 0.0)
+    own, best = _parts(named[place][1]), _parts(named[0][1])
+    part = max(own, key=lambda part: own[part] - best[part])
     listed = titles[0] if len(titles) == 1 else f"{', '.join(titles[:-1])} and {titles[-1]}"
-    return f"{name} has the best {listed} but {rank} Flat Metric: {parts[largest]:.1f} nm of it is from {largest}."
+    why = f"{part} cost it {own[part]:.1f} nm, {named[0][0]} {best[part]:.1f}"
+    return f"{name} has the best {listed} but {rank} Flat Metric: {why}."
+
+
+def _parts(score: Score) -> dict[str, float]:
+    """The parts of the Flat Metric by name, nm."""
+    flat = score.flat_metric
+    named = {"displaced molecules": flat.displaced, "missed molecules": flat.missed, "false detections": flat.false}
+    return {name: value or 0.0 for name, value in named.items()}
+
+
+def span_of(interval: tuple[float, float], form: str) -> str:
+    """An interval as text.
+
+    Examples
+    --------
+    >>> span_of((1.0, 2.5), ".4g")
+    '1 to 2.5'
+    """
+    return f"{interval[0]:{form}} to {interval[1]:{form}}"
+
+
+def board_title(ranking: Ranking, programs: int, suspect: Container[str] = ()) -> str:
+    """Which of so many programs is best overall, if the data allow a conclusion, and whether it is suspect."""
+    if not ranking.datasets:
+        return "No result was ranked."
+    if not ranking.overall:
+        return f"No overall winner: {ranking.no_overall}"
+    first = [standing.program for standing in ranking.overall if standing.place == 1]
+    best = first[0] if len(first) == 1 else f"{_listed(first)}, in a tie"
+    best += " (suspect)" if any(name in suspect for name in first) else ""
+    if len(ranking.overall) == programs:
+        return f"Best of {programs}: {best}"
+    if len(ranking.overall) == 1:
+        return f"Only {best} has a rank in every data set, so there is no overall winner"
+    return f"Best of the {len(ranking.overall)} programs with a rank in every data set: {best}"
+
+
+_MOST_LEADERS = 8  # data sets: more would push the ranking off the first screen
+
+
+def leader_sentences(ranking: Ranking, marks: Mapping[tuple[str, str], str]) -> list[str]:
+    """For each data set, the leader, with its mark if it is suspect, and those that don't differ significantly from it.
+
+    `marks` are what looks wrong with results, by data set and program.
+    """
+    sentences = []
+    for name, places in ranking.datasets.items():
+        if not places:
+            continue
+        best = places[0]
+        tied = [other.program for other in places[1:] if best.letters and set(best.letters) & set(other.letters)]
+        apart = f", not significantly ahead of {_listed(tied)}" if tied else ""
+        mark = f" (suspect: {marks[name, best.program]})" if (name, best.program) in marks else ""
+        sentences.append(f"{name}: {best.program}{mark} leads with {best.flat_metric:.1f} nm{apart}.")
+    return sentences[:_MOST_LEADERS]
+
+
+def doubtful_sentence(count: int, results: int) -> str:
+    """How many results look wrong.
+
+    Examples
+    --------
+    >>> doubtful_sentence(1, 22), doubtful_sentence(21, 22)
+    ('1 of 22 results looks wrong', '21 of 22 results look wrong')
+    """
+    return f"{count} of {results} results look{'s' if count == 1 else ''} wrong"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:3])} and {len(names) - 3} more"
 
 
 def pair_sentence(pair: Pair) -> str:
@@ -167,7 +237,7 @@ def _percent(share: float) -> str:
 
 
 def doubts(comparison: Comparison) -> list[str]:
-    """Which files must be fixed before their numbers mean anything, a sentence each.
+    """Which files must be fixed before their numbers mean anything, a sentence each; not what all of them share.
 
     Examples
     --------
@@ -177,11 +247,11 @@ def doubts(comparison: Comparison) -> list[str]:
     []
     """
     sentences = []
-    for name, score in zip(comparison.names, comparison.scores, strict=True):
-        faults = "; ".join(finding.what() for finding in score.findings if finding.is_fault)
+    for name, findings in comparison.remarks.own.items():
+        faults = "; ".join(finding.what() for finding in findings if finding.severity == "wrong")
         if faults:
             about = "so these numbers don't reflect the program"
-            sentences.append(f"Fix {name} first: its file is probably wrong ({faults}), {about}.")
+            sentences.append(f"Fix {name} first: its file is wrong ({faults}), {about}.")
     return sentences
 
 

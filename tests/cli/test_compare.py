@@ -80,7 +80,7 @@ def test_no_verdict_stands_alone_on_a_file_that_is_wrong(files: list[Path], tmp_
     page = tmp_path / "page.html"
     printed = run("compare", files[0], files[2], tmp_path / "pixels.csv", "--report", page).stdout
     (doubt,) = (line for line in printed.splitlines() if line.startswith("Fix pixels first: "))
-    assert "its file is probably wrong (positions are 0.0" in doubt
+    assert "its file is wrong (positions are 0.0" in doubt
     assert "times the true ones: they are not in nm), so these numbers don't reflect the program." in doubt
     assert printed.index(doubt) < printed.index("good is better than pixels")
     assert doubt in html.unescape(page.read_text(encoding="utf-8"))

@@ -231,7 +231,7 @@ def test_of_sixty_submissions_the_twenty_wrong_ones_are_suspect_and_no_other(tmp
         assert said in suspect[place], (place, suspect[place])
     for said in (
         ".DS_Store: a hidden file",
-        "notes.md: belongs to another file",
+        "notes.md: no table of localizations",
         "pictures: has no truth.* and no results",
     ):
         assert said in out.stdout

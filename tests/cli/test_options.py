@@ -80,7 +80,7 @@ METHODS: dict[str, dict[str, Any]] = {
         "report": fm.Findings.report,
         "strict": fm.Findings.__len__,
     },
-    "leaderboard": {"report": fm.Leaderboard.report, "scheduler": dask_cluster},
+    "leaderboard": {"report": fm.Leaderboard.report, "redacted": fm.Leaderboard.redacted, "scheduler": dask_cluster},
     "challenge": {"scheduler": dask_cluster},
     "simulate": {"compare": fm.compare_traits},
     "validate": {"json": Validation.to_dict},

@@ -74,7 +74,7 @@ def test_the_terminal_view(files: tuple[Path, Path]) -> None:
         assert said in out.stdout
     assert "-[1]" in out.stdout and "[1] the truth has no ids" in out.stdout  # a dash with its footnote
     assert "\033" not in out.stdout and "reading" not in out.stderr  # quiet when piped
-    assert all(line.startswith(("assumed: ", "finding: ")) for line in out.stderr.splitlines())
+    assert all(line.startswith(("assumed: ", "note: ")) for line in out.stderr.splitlines())
 
 
 def test_files_of_explanations(files: tuple[Path, Path], tmp_path: Path) -> None:

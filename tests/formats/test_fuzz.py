@@ -53,7 +53,7 @@ def mutated(content: bytes, rng: random.Random) -> bytes:
     return bytes(data)
 
 
-@pytest.mark.parametrize("mutations", [60, pytest.param(2000, marks=pytest.mark.prove)])
+@pytest.mark.parametrize("mutations", [100, pytest.param(2000, marks=pytest.mark.prove)])
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.file)
 def test_damage_gives_a_table_or_one_sentence(sample: Sample, mutations: int, tmp_path: Path) -> None:
     path = tmp_path / sample.file

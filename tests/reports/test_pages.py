@@ -18,6 +18,7 @@ import pytest
 import flatmetric as fm
 from flatmetric.formats.write import write
 from flatmetric.localizations import Provenance
+from flatmetric.quality.findings import Finding
 from flatmetric.reports import board_page as pages_of_boards
 from flatmetric.reports import camera, picture
 from flatmetric.reports.board_page import Board, board_page
@@ -180,18 +181,33 @@ def test_curves_are_exact_where_they_are_given(score: fm.Score) -> None:
 @pytest.mark.parametrize("rules", [{}, {"first_frame": 10_000}])
 def test_scores_of_nothing_have_a_page(score: fm.Score, rules: dict[str, int]) -> None:
     empty = fm.score(score.matched.truth, NOTHING, protocol=fm.Protocol(**rules))  # type: ignore[arg-type]
-    html = score_page(NamedScore("empty", empty, findings=("nothing was found",)), "flatmetric score a b")
+    html = score_page(
+        NamedScore("empty", empty, findings=(Finding("file", "nothing was found", None, None, 1.0),)),
+        "flatmetric score a b",
+    )
     content_of(html)
     assert "nothing was found" in html
 
 
 def test_everything_from_users_is_escaped(score: fm.Score) -> None:
     evil = "</script><img src=x onerror=alert(1)>'\""
-    html = score_page(NamedScore(evil, score, findings=(evil,)), f"flatmetric score {evil}")
+    html = score_page(
+        NamedScore(evil, score, findings=(Finding("file", evil, None, None, 1.0),)), f"flatmetric score {evil}"
+    )
     assert evil not in html and "<img" not in html.replace("plotly", "").split("<script>")[0]
     assert content_of(html)["programs"][0]["name"] == evil  # type: ignore[index]
     entries = [entry_of(evil, name, score) for name in (evil, "other")]
-    html = board_page(Board(rank(entries), entries, {(evil, evil): evil}, evil, {(evil, evil): [evil]}, {evil: evil}))
+    html = board_page(
+        Board(
+            rank(entries),
+            entries,
+            {(evil, evil): evil},
+            evil,
+            {(evil, evil): [evil]},
+            {evil: [evil]},
+            {(evil, evil): evil},
+        )
+    )
     assert evil not in html
     assert "&lt;/script&gt;" in table(evil, evil, [evil], [[evil]]) and evil not in table(evil, evil, [evil], [[evil]])
     assert evil not in page(evil, "", [Section("a", evil, "")], {evil: evil})
@@ -208,8 +224,12 @@ def test_nothing_in_a_page_points_outside() -> None:
 def test_programs_without_a_common_data_set_have_no_overall_rank(score: fm.Score) -> None:
     entries = [entry_of("one", "a", score), entry_of("two", "b", score)]
     html = board_page(Board(rank(entries), entries, {}, "flatmetric leaderboard"))
-    assert "there is no overall rank" in html and "Ranks in one" in html and "Ranks in two" in html
-    assert "No result was scored." in board_page(Board(rank([]), [], {("one", "a"): "broken"}, "flatmetric"))
+    assert (
+        "There are no overall ranks: no program has a rank in every data set." in html
+        and "Ranks in one" in html
+        and "Ranks in two" in html
+    )
+    assert "No result was ranked." in board_page(Board(rank([]), [], {("one", "a"): "broken"}, "flatmetric"))
 
 
 def test_of_many_programs_only_the_best_are_paired(score: fm.Score, monkeypatch: pytest.MonkeyPatch) -> None:

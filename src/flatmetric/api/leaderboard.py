@@ -6,6 +6,7 @@ import os
 from concurrent.futures import Executor
 
 from flatmetric._files import write_text
+from flatmetric.challenges.drafts import draft_fixes, write_letters
 from flatmetric.challenges.leaderboard import Leaderboard, write_leaderboard
 from flatmetric.challenges.submissions import find_submissions
 from flatmetric.execution.progress import Progress
@@ -53,4 +54,8 @@ def leaderboard(
     board = write_leaderboard(find_submissions(place, out), out, options, executor=executor, progress=progress)
     if options.latex is not None:
         write_text(board.to_latex(), path_of(options.latex, "latex"))
+    if options.draft_fixes is not None:
+        write_text(draft_fixes(board), path_of(options.draft_fixes, "draft_fixes"))
+    if options.letters is not None:
+        write_letters(board, path_of(options.letters, "letters"))
     return board

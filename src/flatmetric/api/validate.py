@@ -19,7 +19,8 @@ class ValidateOptions(FileOptions):
 
     against: str | os.PathLike[str] | None = option(
         None,
-        "Parameters of a simulation (simulation.json) or rules (TOML) with the expected field and frames.",
+        "Parameters of a simulation (simulation.json) or rules (TOML) with the expected field and frames; or, for "
+        "organisers, the truth.",
         section="Rules",
         metavar="FILE",
     )

@@ -6,19 +6,18 @@ import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from flatmetric._dataclass import dataclass
 from flatmetric._display import Displayed
-from flatmetric._escaping import in_latex, in_markdown
 from flatmetric._files import csv_text, json_text, make_folder, read_json, write_text
+from flatmetric.challenges.board_text import in_latex, in_markdown
+from flatmetric.challenges.redaction import redacted
 from flatmetric.challenges.store import ScoreStore
-from flatmetric.challenges.submissions import Submission, Submissions, tuned_name
-from flatmetric.errors import InputError, printable
+from flatmetric.challenges.submissions import Submission, Submissions
+from flatmetric.challenges.suspects import Result, Suspects, find_suspects, left_out
+from flatmetric.errors import InputError
 from flatmetric.execution.progress import Progress
 from flatmetric.execution.workers import Failed, Workers
 from flatmetric.formats.file_options import KnownOptions, options_of_file
@@ -29,9 +28,8 @@ from flatmetric.options.reading import ReadOptions
 from flatmetric.options.scoring import ScoreOptions
 from flatmetric.scoring.checked import score_and_check
 from flatmetric.scoring.score import Score
-from flatmetric.statistics.correlations import Correlation
 from flatmetric.statistics.entries import Entry, entry_of
-from flatmetric.statistics.ranking import DatasetKind, Ranking, Standing, rank
+from flatmetric.statistics.ranking import Ranking, Standing, rank
 from flatmetric.version import __version__
 
 _Scored = tuple[Entry | str, tuple[str | None, str | None]]
@@ -47,7 +45,8 @@ Failures = dict[tuple[str, str], str]
 class Leaderboard(Displayed):
     """Ranks with their entries, the results that have no score with the reason, and the files that were ignored.
 
-    `suspect` says what looks wrong with a result, by data set and program.
+    `suspects` is what looks wrong with results, and `left_out` says why results are below the line, in no rank and in
+    no comparison; both by data set and program.
     """
 
     ranking: Ranking
@@ -57,11 +56,19 @@ class Leaderboard(Displayed):
     ignored: dict[str, str] = field(default_factory=dict)
     submissions: tuple[Submission, ...] = ()
     options: RankOptions | None = None
+    suspects: Suspects = field(default_factory=Suspects)
+    left_out: dict[Result, str] = field(default_factory=dict)
+    is_redacted: bool = False
 
     def __repr__(self) -> str:
         programs = {entry.program for entry in self.entries}
         ranked = f"{len(programs)} programs on {len(self.ranking.datasets)} data sets"
         return f"Leaderboard({ranked}, {len(self.suspect)} results suspect, {len(self.failures)} not scored)"
+
+    @property
+    def suspect(self) -> dict[Result, list[str]]:
+        """What looks wrong with results, by data set and program; only those with which something does."""
+        return self.suspects.remarks
 
     def scores(self, dataset: str, programs: Sequence[str]) -> dict[str, Score]:
         """The whole scores of programs on a data set, by name: read and computed again."""
@@ -75,24 +82,9 @@ class Leaderboard(Displayed):
             scores[name] = score_and_check(truth, read_file(result, options_of_file(result, options.pred)), options)
         return scores
 
-    @cached_property
-    def suspect(self) -> dict[tuple[str, str], list[str]]:
-        """What looks wrong with results, by data set and program; only those with which something does."""
-        lam, remarks_of = self.settings["lam"], {}
-        alike: dict[Any, list[Entry]] = {}
-        for entry in self.entries:
-            alike.setdefault(_likeness(entry), []).append(entry)
-        copied = {
-            id(entry): names for group in alike.values() for entry, names in zip(group, _copies(group), strict=True)
-        }
-        for entry in self.entries:
-            value, copies = entry.metrics["flat_metric"], copied[id(entry)]
-            remarks = [*entry.findings, *(f"a copy of {other}" for other in copies)]
-            if value is not None and value > lam * (1 + 1e-9):
-                remarks.append(f"worse than an empty file, which has {lam:g} nm")
-            if remarks:
-                remarks_of[entry.dataset, entry.program] = remarks
-        return remarks_of
+    def redacted(self) -> Leaderboard:
+        """The board for participants: ranks and rounded numbers, and nothing that says where true molecules are."""
+        return redacted(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values: the content of leaderboard.json."""
@@ -104,6 +96,7 @@ class Leaderboard(Displayed):
             "settings": self.settings,
             "datasets": {name: [asdict(s) for s in places] for name, places in board.datasets.items()},
             "overall": [asdict(standing) for standing in board.overall],
+            "no_overall": board.no_overall,
             "kinds": {
                 name: asdict(kind) | {"pairs": [pair.to_dict() for pair in kind.pairs]}
                 for name, kind in board.kinds.items()
@@ -111,6 +104,8 @@ class Leaderboard(Displayed):
             "metrics": [{"dataset": e.dataset, "program": e.program, **e.metrics} for e in self.entries],
             "correlations": [asdict(c) for c in board.correlations],
             "suspect": [{"dataset": d, "program": p, "remarks": texts} for (d, p), texts in suspect.items()],
+            "shared": {dataset: list(texts) for dataset, texts in self.suspects.shared.items()},
+            "left_out": [{"dataset": d, "program": p, "reason": reason} for (d, p), reason in self.left_out.items()],
             "failures": [{"dataset": d, "program": p, "reason": reason} for (d, p), reason in self.failures.items()],
             "ignored": [{"file": file, "reason": reason} for file, reason in self.ignored.items()],
         }
@@ -125,7 +120,12 @@ class Leaderboard(Displayed):
             if name in self.failures:
                 rows.append({"dataset": name[0], "program": name[1], "reason": self.failures[name]})
                 continue
-            row = _place(name[0], self.ranking.standing(*name))
+            place = self.ranking.standing(*name)
+            if place is not None:
+                row = _place(name[0], place)
+            else:
+                own = {"dataset": name[0], "program": name[1], "flat_metric [nm]": entries[name].metrics["flat_metric"]}
+                row = own | {"reason": f"left out of the ranks: {self.left_out[name]}"}
             for metric, value in entries[name].metrics.items():
                 if metric != "flat_metric":
                     row[_with_unit(metric)] = value
@@ -145,48 +145,11 @@ class Leaderboard(Displayed):
 
     def to_latex(self) -> str:
         """The ranks as LaTeX tables, for a paper; needs no package."""
-        boards = {"Overall": self.ranking.overall} if len(self.ranking.datasets) > 1 else {}
-        return "\n".join(_in_latex(name, places) for name, places in (boards | self.ranking.datasets).items())
+        return in_latex(self)
 
     def to_markdown(self) -> str:
-        """Tables of the ranks: the content of leaderboard.md."""
-        board, suspect = self.ranking, self.suspect
-        lines = []
-        if suspect:
-            lines += [
-                "## Suspect",
-                "",
-                *(f"- {in_markdown(f'{d}, {p}: {text}')}" for (d, p), texts in suspect.items() for text in texts),
-                "",
-            ]
-        if len(board.datasets) > 1:
-            lines += _overall_in_markdown(board.overall, board.level)
-        for name, kind in board.kinds.items():
-            lines += _kind_in_markdown(name, kind, board.level)
-        for title, standings in board.datasets.items():
-            marks = {program: "; ".join(texts) for (dataset, program), texts in suspect.items() if dataset == title}
-            lines += _ranks_in_markdown(title, standings, board.level, marks)
-        if any(standing.letters for places in board.datasets.values() for standing in places):
-            lines += ["Programs that share a letter can't be told apart.", ""]
-        for title, left_out in (("Not scored", _listed(self.failures)), ("Ignored", list(self.ignored.items()))):
-            if left_out:
-                lines += [
-                    f"## {title}",
-                    "",
-                    *(f"- {in_markdown(f'{name}: {reason}')}" for name, reason in left_out),
-                    "",
-                ]
-        kinds = ("spearman", "pearson")
-        with_flat = {(c.b, c.kind): c for c in board.correlations if c.a == "flat_metric" and c.value is not None}
-        if with_flat:
-            lines += ["## Correlation with the Flat Metric", ""]
-            lines += ["| metric | Spearman | 95 % | Pearson | 95 % |", "|---|---|---|---|---|"]
-            for metric in dict.fromkeys(name for name, _ in with_flat):
-                cells = [_correlation_in_markdown(with_flat.get((metric, kind))) for kind in kinds]
-                lines.append(f"| {metric} | {' | '.join(cells)} |")
-            lines.append("")
-        lines.append("Ranks and intervals are for the structure of each data set, with new blinking and noise.")
-        return "\n".join(lines).rstrip()
+        """The winner, tables of the ranks, and what looks wrong: the content of leaderboard.md."""
+        return in_markdown(self)
 
 
 _COLUMNS = (
@@ -199,7 +162,6 @@ _COLUMNS = (
     ),
     *("suspect", "reason"),
 )
-_NEAR = 1.0  # nm: a copy may have been rounded
 
 
 def _with_unit(name: str) -> str:
@@ -220,104 +182,6 @@ def _place(dataset: str, standing: Standing) -> dict[str, Any]:
         "flat_metric_low [nm]": low,
         "flat_metric_high [nm]": high,
     }
-
-
-def _likeness(entry: Entry) -> tuple[str, int, tuple[int, ...]]:
-    """What copies of a result share exactly: data set, number of rows, and the frames of some of them."""
-    return entry.dataset, entry.rows, tuple(row[0] for row in entry.sample)
-
-
-def _copies(alike: Sequence[Entry]) -> list[list[str]]:
-    """For each of some results that are alike, which others are copies of it, perhaps in another format; tuning may
-    well end at the defaults.
-    """
-    if alike[0].rows < _FEWEST_ALIKE or len(alike) == 1:
-        return [[] for _ in alike]
-    places = np.array([[row[1:] for row in entry.sample] for entry in alike])
-    names = [entry.program for entry in alike]
-    copies = []
-    for at, own in enumerate(names):
-        near = np.flatnonzero((np.abs(places - places[at]) <= _NEAR).all(axis=(1, 2))).tolist()
-        others = [names[k] for k in near if k != at]
-        copies.append([name for name in others if tuned_name(name) != own and tuned_name(own) != name])
-    return copies
-
-
-_FEWEST_ALIKE = 10  # rows
-
-
-def _listed(failures: Failures) -> list[tuple[str, str]]:
-    return [(f"{dataset}, {program}", reason) for (dataset, program), reason in failures.items()]
-
-
-def _in_latex(title: str, standings: Sequence[Standing]) -> str:
-    rows = []
-    for s in standings:
-        own = s.flat_metric_interval
-        certain = "" if own is None else f"{own[0]:.1f}--{own[1]:.1f}"
-        marks = f"$^{{{s.letters}}}$" if s.letters else ""
-        cells = (str(s.place), in_latex(s.program) + marks, f"{s.flat_metric:.1f}", certain)
-        rows.append(" & ".join(cells) + r" \\")
-    head = r"place & program & Flat Metric [nm] & interval \\"
-    lines = [
-        f"% {printable(title)}",
-        r"\begin{tabular}{rlrl}",
-        r"\hline",
-        head,
-        r"\hline",
-        *rows,
-        r"\hline",
-        r"\end{tabular}",
-        "",
-    ]
-    return "\n".join(lines)
-
-
-def _correlation_in_markdown(correlation: Correlation | None) -> str:
-    if correlation is None or correlation.value is None:
-        return "- | -"
-    low_high = correlation.interval
-    span = "-" if low_high is None else f"{low_high[0]:.2f} to {low_high[1]:.2f}"
-    return f"{correlation.value:.2f} | {span}"
-
-
-def _kind_in_markdown(name: str, kind: DatasetKind, level: float) -> list[str]:
-    lines = [f"## {in_markdown(name)}: new structures, from {len(kind.datasets)} data sets", ""]
-    header = ("rank", f"possible ranks ({level:g} %)", "program", "Flat Metric [nm]", f"{level:g} % interval")
-    lines += [f"| {' | '.join(header)} | one more data set |", "|---|---|---|---|---|---|"]
-    for s in kind.standings:
-        spans = [f"{low:.2f} to {high:.2f}" for low, high in (s.flat_metric_interval, s.next_interval)]
-        ranks = f"{s.rank_interval[0]:.4g} to {s.rank_interval[1]:.4g}"
-        program = in_markdown(s.program)
-        lines.append(f"| {s.rank:.4g} | {ranks} | {program} | {s.flat_metric:.2f} | {' | '.join(spans)} |")
-    return [*lines, ""]
-
-
-def _ranks_in_markdown(
-    title: str, standings: Sequence[Standing], level: float, suspect: Mapping[str, str]
-) -> list[str]:
-    header = ["place", "program", "", "Flat Metric [nm]", f"{level:g} % interval", f"possible ranks ({level:g} %)"]
-    marked = any(s.program in suspect for s in standings)
-    header += ["suspect"] if marked else []
-    lines = [f"## {in_markdown(title)}", "", f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
-    for s in standings:
-        span = f"{s.rank_interval[0]:.4g} to {s.rank_interval[1]:.4g}"
-        own = s.flat_metric_interval
-        certain = "-" if own is None else f"{own[0]:.2f} to {own[1]:.2f}"
-        cells = [str(s.place), in_markdown(s.program), s.letters, f"{s.flat_metric:.2f}", certain, span]
-        lines.append(f"| {' | '.join([*cells, *([in_markdown(suspect.get(s.program, ''))] if marked else [])])} |")
-    return [*lines, ""]
-
-
-def _overall_in_markdown(standings: Sequence[Standing], level: float) -> list[str]:
-    lines = ["## Overall (mean rank, pooled Flat Metric)", ""]
-    if not standings:
-        return [*lines, "No program ran on all data sets.", ""]
-    lines += [f"| place | program | mean rank | possible ({level:g} %) | Flat Metric [nm] |", "|---|---|---|---|---|"]
-    for s in standings:
-        span = f"{s.rank_interval[0]:.4g} to {s.rank_interval[1]:.4g}"
-        lines.append(f"| {s.place} | {in_markdown(s.program)} | {s.rank:.4g} | {span} | {s.flat_metric:.2f} |")
-    return [*lines, ""]
 
 
 def write_leaderboard(
@@ -344,14 +208,19 @@ def write_leaderboard(
         outcomes = _score_all(there, store, options.for_one(threads=1), workers, progress)
     entries = tuple(outcome for outcome in outcomes if isinstance(outcome, Entry))
     failures = {(s.dataset, s.program): o for s, o in zip(there, outcomes, strict=True) if isinstance(o, str)}
-    failures |= missing or {}
+    failures |= submissions.unreadable | dict(missing or {})
     known, programs = {(one.dataset, one.program) for one in there}, sorted({one.program for one in there})
     for dataset in dict.fromkeys(one.dataset for one in there):
         for program in programs:
             if (dataset, program) not in known:
                 failures.setdefault((dataset, program), "no result was handed in")
-    ranking = rank(entries, options.certainty, threads=workers.here)
-    board = Leaderboard(ranking, entries, failures, settings, dict(submissions.ignored), there, options)
+    suspects = find_suspects(entries, options.metrics.lam)
+    out = left_out(
+        suspects, entries, options.exclude, all_suspects=options.exclude_suspect, none=options.include_suspect
+    )
+    ranked = [entry for entry in entries if (entry.dataset, entry.program) not in out]
+    ranking = rank(ranked, options.certainty, threads=workers.here)
+    board = Leaderboard(ranking, entries, failures, settings, dict(submissions.ignored), there, options, suspects, out)
     texts = board.to_csv(), json_text(board.to_dict()), board.to_markdown() + "\n"
     for name, text in zip(FILES, texts, strict=True):
         write_text(text, folder / name)

@@ -8,7 +8,7 @@ import json
 import os
 import sqlite3
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -24,6 +24,8 @@ from flatmetric.formats.picasso import SIDE_SUFFIXES
 from flatmetric.formats.source import Source
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.options.reading import ReadOptions
+from flatmetric.quality.findings import FINDINGS, Finding
+from flatmetric.scoring.too_good import Closeness
 from flatmetric.statistics.entries import CellCosts, Entry
 from flatmetric.statistics.variation import Cells
 from flatmetric.version import __version__
@@ -203,6 +205,12 @@ def _plain(value: Any, arrays: dict[str, tuple[str, bytes]]) -> Any:
         name = _hash(kind, raw)
         arrays[name] = kind, zlib.compress(raw, 1)
         return {"array": name}
+    if isinstance(value, tuple) and any(map(dataclasses.is_dataclass, value)):
+        return [_plain(one, arrays) for one in value]
+    if isinstance(value, Mapping):
+        return {name: _plain(one, arrays) for name, one in value.items()}
+    if isinstance(value, np.generic):
+        return value.item()
     if dataclasses.is_dataclass(value):
         return {field.name: _plain(getattr(value, field.name), arrays) for field in dataclasses.fields(value)}
     return value
@@ -219,12 +227,20 @@ def _entry(kept: dict[str, Any], submission: Submission) -> Entry:
         _numbers(kept["costs"]),
         _numbers(kept["truths"]),
         _cell_costs(kept["of_molecules"]),
-        tuple(map(str, kept["findings"])),
+        tuple(map(_finding, kept["findings"])),
         tuple((int(frame), float(x), float(y)) for frame, x, y in kept["sample"]),
         int(kept["rows"]),
         None if kept["parts"] is None else tuple(map(float, kept["parts"])),  # type: ignore[arg-type]
         tuple(map(str, kept["advice"])),
+        Closeness(*(kept["closeness"][name] for name in ("exact", "error", "least"))),
     )
+
+
+def _finding(kept: dict[str, Any]) -> Finding:
+    if kept["kind"] not in FINDINGS:
+        raise ValueError("of another version")
+    given = {name: tuple(v) if isinstance(v, list) else v for name, v in kept["options"].items()}
+    return Finding(**kept | {"options": given})
 
 
 def _cell_costs(kept: dict[str, Any] | None) -> CellCosts | None:

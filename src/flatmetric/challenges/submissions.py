@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from flatmetric._dataclass import dataclass
 from flatmetric.errors import InputError
-from flatmetric.formats.file_options import FILE_OPTIONS, file_options_in
+from flatmetric.formats.file_options import FILE_OPTIONS, file_options_in, member_of
 
-_SIDE_FILES = (".yaml", ".yml", ".md", ".toml", ".json")  # belong to another file
+_SIDE_FILES = (".yaml", ".yml", ".json")  # belong to a table of the same name
+_WORDS = (".md", ".toml", ".pdf", ".rst")  # are about results
 _SIMULATED = "activations.csv"  # the truth that `simulate` writes
+_NAMED = 3  # tables of a folder in a sentence
 _PARTS = "____"  # between the parts of the challenge's file names
 TUNED = "-tuned"
 """The end of the name of a method that was tuned."""
@@ -33,20 +36,25 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class Submissions:
-    """The results in a folder, and what was left out, each with the reason."""
+    """The results in a folder; what can't be a result although somebody handed it in, by data set and program; and what
+    was left out; each with the reason.
+    """
 
     results: tuple[Submission, ...]
     ignored: dict[str, str]
+    unreadable: dict[tuple[str, str], str] = dataclasses.field(default_factory=dict)
 
 
 def find_submissions(folder: Path, out: Path | None = None) -> Submissions:
-    """The results of every data set in a folder: DATASET/truth.* (or activations.csv) and DATASET/results/PROGRAM.*,
-    or DATASET/ with files named as in the challenge. `out`, where the ranks go, is no data set.
+    """The results of every data set in a folder: DATASET/truth.* (or activations.csv) and DATASET/results/PROGRAM.*, or
+    a folder DATASET/results/PROGRAM with one table in it, or DATASET/ with files named as in the challenge. `out`,
+    where the ranks go, is no data set.
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: is not a folder; give one with DATASET/truth.* and DATASET/results/PROGRAM.*")
     submissions: list[Submission] = []
     ignored: dict[str, str] = {}
+    unreadable: dict[tuple[str, str], str] = {}
     for place in sorted(path for path in folder.iterdir() if path.is_dir()):
         if place.name.startswith(".") or place == out:
             continue
@@ -66,36 +74,65 @@ def find_submissions(folder: Path, out: Path | None = None) -> Submissions:
             check_truth(truths[0])
         if not results:
             ignored[place.name] = "has a truth and no results"
+        tables = [path for path in results if _is_table(path)]
         for path in results:
-            reason = _not_a_result(path)
-            if reason is None:
-                submissions.append(Submission(place.name, program_name(path), truths[0], path))
-            else:
+            reason = _not_a_result(path, tables)
+            if reason is not None:
                 ignored[path.relative_to(folder).as_posix()] = reason
+                continue
+            try:
+                submissions.append(Submission(place.name, program_name(path), truths[0], _chosen(path)))
+            except InputError as error:
+                unreadable[place.name, program_name(path)] = str(error)
     for place in (folder, *(path for path in folder.glob("*") if path.is_dir()), *folder.glob("*/results")):
         for name in file_options_in(place):
-            if not (place / name).is_file():
+            if not (place / name).exists():
                 named_in = (place / FILE_OPTIONS).relative_to(folder).as_posix()
                 ignored[f"{named_in}: {name}"] = "there is no such file"
     if not submissions:
         raise InputError(f"{folder}: holds no DATASET/truth.* with DATASET/results/PROGRAM.*")
-    for (dataset, program), count in Counter((one.dataset, one.program) for one in submissions).items():
-        if count > 1:
-            raise InputError(f"{folder}: two results of {dataset} are called {program}; rename one")
-    return Submissions(tuple(submissions), ignored)
+    named = Counter((one.dataset, one.program) for one in submissions)
+    unique = []
+    for one in submissions:
+        if named[one.dataset, one.program] == 1:
+            unique.append(one)
+        else:
+            reason = f"{named[one.dataset, one.program]} results are called {one.program}; keep one, or rename them"
+            unreadable[one.dataset, one.result.name] = reason
+    return Submissions(tuple(unique), ignored, unreadable)
 
 
 def _is_table(path: Path) -> bool:
-    return path.is_file() and path.suffix not in _SIDE_FILES and not path.name.startswith(".")
+    return path.is_file() and path.suffix not in (*_SIDE_FILES, *_WORDS) and not path.name.startswith(".")
 
 
-def _not_a_result(path: Path) -> str | None:
+def _not_a_result(path: Path, tables: Sequence[Path]) -> str | None:
     """Why a file among the results is left out; None for a result."""
     if path.name.startswith((".", "~")) or path.name in ("Thumbs.db", "desktop.ini"):
         return "a hidden file"
-    if not path.is_file():
-        return "not a file"
-    return "belongs to another file" if path.suffix in _SIDE_FILES else None
+    if path.is_file() and path.suffix in _WORDS:
+        return "no table of localizations"
+    owner = next((one for one in tables if one != path and path.name.startswith(f"{one.stem}.")), None)
+    return f"belongs to {owner.name}" if owner is not None and path.suffix in _SIDE_FILES else None
+
+
+def _chosen(path: Path) -> Path:
+    """The table of a result: the file itself or, of a folder or an archive, the `member` that a `submissions.toml`
+    names, or the only table of a folder.
+    """
+    member = member_of(path)
+    if member is not None:
+        return path / member
+    if not path.is_dir():
+        return path
+    tables = [one for one in sorted(path.iterdir()) if _is_table(one)]
+    if len(tables) == 1:
+        return tables[0]
+    if not tables:
+        raise InputError(f"{path}: the folder has no table; put one there")
+    named = ", ".join(one.name for one in tables[:_NAMED]) + (", ..." if len(tables) > _NAMED else "")
+    say = f'keep one, or say which: member = "{tables[0].name}" in {FILE_OPTIONS}'
+    raise InputError(f"{path}: the folder has {len(tables)} tables ({named}); {say}")
 
 
 def program_name(path: Path) -> str:

@@ -12,10 +12,11 @@ import click
 from flatmetric._dataclass import dataclass
 from flatmetric._files import make_folder
 from flatmetric.api.challenge import challenge as run_challenge
+from flatmetric.cli.board_text import board_text
 from flatmetric.cli.cluster import Cluster, cluster
 from flatmetric.cli.options import Keywords, command
 from flatmetric.cli.progress import progress_bar
-from flatmetric.cli.text import aligned, as_flags
+from flatmetric.cli.text import aligned
 
 if TYPE_CHECKING:
     from flatmetric.paper.agreement import Advantage, Agreement
@@ -50,7 +51,7 @@ def run(keywords: Keywords, flags: ChallengeFlags) -> None:
         made = run_challenge(progress=progress, executor=executor, **keywords)
     if made.not_installed:
         print(f"not installed, so not taking part: {', '.join(made.not_installed)}", file=sys.stderr)
-    print(as_flags(made.leaderboard.to_markdown()) + "\n")
+    print(board_text(made.leaderboard, f"{out}/leaderboard/leaderboard.md") + "\n")
     if made.verdict is None:
         print("no result was scored, so there is nothing to draw")
     else:

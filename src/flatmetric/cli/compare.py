@@ -56,9 +56,6 @@ def compare(
     if flags.report is not None:
         comparison.report(flags.report, stack=flags.stack)
     ranked = list(zip(comparison.names, comparison.scores, strict=True))
-    for name, score in ranked:
-        for finding in score.findings:
-            print_finding(f"{name}: {finding.for_one_file()}")
     if flags.json is not None:
         write_json(content, flags.json)
     if flags.json != STANDARD_OUTPUT:
@@ -67,5 +64,11 @@ def compare(
             print("\n" + text.lead_text(lead))
         if flags.report is not None:
             print(f"\nwritten: {flags.report}")
+    remarks = comparison.remarks
+    for sentence in remarks.shared:
+        print_finding(sentence, "note")
+    for name, findings in remarks.own.items():
+        for finding in findings:
+            print_finding(f"{name}: {finding.for_one_file()}", finding.severity)
     for assumption in dict.fromkeys(sentence for _, score in ranked for sentence in score.assumptions()):
         print_assumption(assumption)

@@ -51,9 +51,9 @@ def convert(
         write_json(content, flags.json)
         return
     for warning in origin.warnings:
-        print_finding(f"{origin.file}: {warning}")
+        print_finding(f"{origin.file}: {warning}", "note")
     if written.lost:
-        print_finding(f"{written.format} has no place for {', '.join(written.lost)}")
+        print_finding(f"{written.format} has no place for {', '.join(written.lost)}", "note")
     print(f"{written.rows} rows, {origin.format} to {written.format}: {', '.join(map(str, written.files))}")
     for assumption in origin.assumed():
         print_assumption(assumption)

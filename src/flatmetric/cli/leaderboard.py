@@ -7,11 +7,12 @@ from typing import Annotated
 
 from flatmetric._dataclass import dataclass
 from flatmetric.api.leaderboard import leaderboard as rank_folder
+from flatmetric.cli.board_text import board_text
 from flatmetric.cli.cluster import Cluster, cluster
 from flatmetric.cli.options import Argument, Keywords, command
 from flatmetric.cli.output import check_outputs, check_page, files_of_board, rule_files
 from flatmetric.cli.progress import progress_bar
-from flatmetric.cli.text import as_flags
+from flatmetric.errors import InputError
 from flatmetric.execution.workers import GO_ON
 from flatmetric.options.base import option
 
@@ -25,6 +26,9 @@ class BoardFlags(Cluster):
         "Write a page with pictures, all in one file; or a folder with one for each program and data set.",
         section="Output",
         metavar="PAGE.html|DIR",
+    )
+    redacted: bool = option(
+        False, "Make the report for participants: ranks and rounded numbers, no places of molecules.", section="Output"
     )
 
 
@@ -46,14 +50,17 @@ def leaderboard(
     """
     target = Path(keywords["out"] or folder / "leaderboard")
     page = None if flags.report is None else check_page(flags.report)
-    check_outputs([page, keywords["latex"]], [*files_of_board(folder, target), *rule_files(keywords)])
+    if flags.redacted and page is None:
+        raise InputError("redacted= needs a report; give report= too")
+    files = [keywords["latex"], keywords["draft_fixes"]]
+    check_outputs([page, *files], [*files_of_board(folder, target), *rule_files(keywords)])
     try:
         with cluster(flags.scheduler, [folder]) as executor, progress_bar() as progress:
             board = rank_folder(folder, progress=progress, executor=executor, **keywords)
     except KeyboardInterrupt as stopped:
         raise KeyboardInterrupt(GO_ON) from stopped
     if flags.report is not None:
-        board.report(flags.report)
-    print(as_flags(board.to_markdown()))
-    more = "".join(f", {path}" for path in (keywords["latex"], flags.report) if path is not None)
+        (board.redacted() if flags.redacted else board).report(flags.report)
+    print(board_text(board, f"{target}/leaderboard.md"))
+    more = "".join(f", {path}" for path in (*files, keywords["letters"], flags.report) if path is not None)
     print(f"\nwritten: {target}/leaderboard.csv, .json, .md{more}")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from flatmetric.cli.options import ReportOnImages
+    from flatmetric.quality.findings import Severity
 
 STANDARD_OUTPUT = "-"
 # Control characters except for tabs and ends of lines, and those that turn the direction of text.
@@ -67,9 +68,12 @@ def this_command() -> str:
     return shlex.join(["flatmetric", *given])
 
 
-def print_finding(sentence: str) -> None:
-    """What looks wrong: on stderr, in colour on a terminal."""
-    _remark("finding: ", sentence, fg="red", bold=True)
+def print_finding(sentence: str, severity: Severity) -> None:
+    """What looks wrong: on stderr, in colour on a terminal; a note quietly."""
+    if severity == "note":
+        _remark("note: ", sentence, dim=True)
+    else:
+        _remark(f"{severity}: ", sentence, fg="red", bold=severity == "wrong")
 
 
 def print_assumption(sentence: str) -> None:

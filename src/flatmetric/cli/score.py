@@ -98,12 +98,16 @@ def _print(scored: Any, flags: ScoreFlags, more: dict[str, Any], lines: list[str
     content = scored.to_dict() | more
     content["warnings"] = [text.as_flags(warning) for warning in content["warnings"]]
     for finding in scored.findings:
-        print_finding(str(finding))
+        if finding.severity != "note":
+            print_finding(str(finding), finding.severity)
     if flags.csv is not None:
         write_columns({name: [value] for name, value in text.flat_values(content).items()}, flags.csv)
     if flags.json is not None:
         write_json(content, flags.json)
     if STANDARD_OUTPUT not in (flags.json, flags.csv):
         print("\n\n".join([text.score_text(scored, scored.intervals), *lines]))
+    for finding in scored.findings:
+        if finding.severity == "note":
+            print_finding(str(finding), "note")
     for assumption in scored.assumptions():
         print_assumption(assumption)

@@ -12,7 +12,8 @@ from flatmetric.options.reading import ReadOptions
 
 FILE_OPTIONS = "submissions.toml"
 """A table of reading options for each file, named by its path from the folder that this file is in."""
-_FOLDERS_ABOVE = 3  # results, DATASET and FOLDER, in the layout of a leaderboard
+_FOLDERS_ABOVE = 4  # PROGRAM, results, DATASET and FOLDER, in the layout of a leaderboard
+_MEMBER = "member"  # which table of a folder or an archive
 
 KnownOptions = dict[Path, dict[str, dict[str, Any]]]
 """The reading options in the `submissions.toml` of folders."""
@@ -31,7 +32,28 @@ def options_of_file(path: Path, options: ReadOptions, known: KnownOptions | None
     'px'
     """
     own: dict[str, Any] = {}
-    known, path = {} if known is None else known, path.absolute()
+    known = {} if known is None else known
+    for one in (path.parent, path):  # what is said about a folder or an archive holds for the table in it
+        own |= _tables_for(one, known)
+    own.pop(_MEMBER, None)
+    if not own:
+        return options
+    given = {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}
+    return ReadOptions(**(own | {name: value for name, value in given.items() if value not in (None, False)}))
+
+
+def member_of(path: Path) -> str | None:
+    """The table in a folder or an archive that a `submissions.toml` names with `member`; None if none does."""
+    member = _tables_for(path, {}).get(_MEMBER)
+    if member is not None and (not isinstance(member, str) or Path(member).is_absolute() or ".." in Path(member).parts):
+        raise InputError(f"{path}: member is {member!r}; give the name of a table in it")
+    return member
+
+
+def _tables_for(path: Path, known: KnownOptions) -> dict[str, Any]:
+    """What the files above a path say about it, the nearest last."""
+    own: dict[str, Any] = {}
+    path = path.absolute()
     for folder in reversed(path.parents[:_FOLDERS_ABOVE]):
         if folder not in known:
             known[folder] = file_options_in(folder)
@@ -39,14 +61,11 @@ def options_of_file(path: Path, options: ReadOptions, known: KnownOptions | None
         if table is not None:
             _check_names(table, folder / FILE_OPTIONS)
             own |= table
-    if not own:
-        return options
-    given = {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}
-    return ReadOptions(**(own | {name: value for name, value in given.items() if value not in (None, False)}))
+    return own
 
 
 def _check_names(table: dict[str, Any], path: Path) -> None:
-    names = [field.name for field in dataclasses.fields(ReadOptions)]
+    names = [*(field.name for field in dataclasses.fields(ReadOptions)), _MEMBER]
     for name in table:
         if name not in names:
             raise InputError(f"{path}: {name!r} is not a reading option; use {', '.join(names)}")

@@ -290,8 +290,8 @@ def evaluate(family: type[T], sums: Sums, measured: Mapping[str, Measure] | None
     """
     values: dict[str, float | None] = {}
     reasons: Reasons = {}
-    for field in dataclasses.fields(family):  # type: ignore[arg-type]  # every family is a dataclass
-        name, told = field.name, field.metadata["metric"]
+    for entry in dataclasses.fields(family):  # type: ignore[arg-type]  # every family is a dataclass
+        name, told = entry.name, entry.metadata["metric"]
         value: Measure
         if told["formula"] is None:
             value = (measured or {}).get(name, NEEDS_ROWS)

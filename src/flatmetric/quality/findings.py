@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -17,6 +17,11 @@ from flatmetric._display import Displayed
 from flatmetric.localizations import Localizations, Provenance
 from flatmetric.options.scoring import DEFAULT_LAM
 
+Severity = Literal["wrong", "worth fixing", "note"]
+"""How much a finding matters, most first."""
+_WORTH = 0.1  # of the Flat Metric, or of the frames: a fix that gains less is only noted
+_FAR_NM = 50.0  # half a pixel of common cameras: a convention, and no bias of a fit
+_FAR_SHARE = 0.01  # of a length, or radians: pixel sizes and axes are known better than that
 _MEASURED = 5e-4  # of a scale: how precisely it can be measured
 BY_HAND = "check(truth, pred).apply(pred)"
 """How a fix is made that no option can make."""
@@ -27,16 +32,21 @@ class FindingType:
     """One kind of finding: what it looks like in `words`, and how it is fixed.
 
     Either `change` fixes the rows of a table, given the estimate; or `step` describes what to do; or a change of the
-    rules of the score does (`by_rules`). `is_limit` marks a limit of the program, which is not an error of the file,
-    and `harmless` what does not make advice on the program misleading.
+    rules of the score does (`by_rules`). `gross` marks errors of frames, axes and unit, after which no number describes
+    the program. `is_limit` marks a limit of the program, which is not an error of the file, and `harmless` what does
+    not make advice on the program misleading. `far` says of an estimate whether it is beyond what any program does to
+    positions, whatever the gain. `truth` is the part of the truth to look at where all results have it.
     """
 
     words: Callable[[Any], str]
     change: Callable[[Localizations, Any], dict[str, Any]] | None = None
     step: str | None = None
     by_rules: bool = False
+    gross: bool = False
     is_limit: bool = False
     harmless: bool = False
+    far: Callable[[Any], bool] = lambda _: False
+    truth: str = ""
 
 
 def _field_words(estimate: Any) -> str:
@@ -90,47 +100,88 @@ FINDINGS: dict[str, FindingType] = {
     "no_frames": FindingType(
         lambda rows: f"all {rows} rows are in one frame: the file has no column of frames, or it was not read",
         step="say which column holds the frame (columns=)",
+        gross=True,
     ),
-    "no_overlap": FindingType(_no_overlap_words, step="score it against the truth of its own movie"),
+    "no_overlap": FindingType(
+        _no_overlap_words, step="score it against the truth of its own movie", gross=True, truth="frames"
+    ),
     "frame_offset": FindingType(
-        lambda offset: f"frames are off by {offset:+d}", lambda pred, offset: {"frame": pred.frame - offset}
+        lambda offset: f"frames are off by {offset:+d}",
+        lambda pred, offset: {"frame": pred.frame - offset},
+        gross=True,
+        truth="frames",
     ),
     "shuffled_frames": FindingType(
         lambda _: "positions fit the truth, but not in their frames: frames are shuffled or of another movie",
         step="write the file again with the frame of each row",
+        gross=True,
+        truth="frames",
     ),
-    "swapped_axes": FindingType(lambda _: "x and y are exchanged", lambda pred, _: {"x": pred.y, "y": pred.x}),
+    "swapped_axes": FindingType(
+        lambda _: "x and y are exchanged", lambda pred, _: {"x": pred.y, "y": pred.x}, gross=True, truth="axes"
+    ),
     "flipped_axis": FindingType(
-        lambda estimate: f"{estimate['axis']} is mirrored at {estimate['size'] / 2:g} nm", _mirrored_back
+        lambda estimate: f"{estimate['axis']} is mirrored at {estimate['size'] / 2:g} nm",
+        _mirrored_back,
+        gross=True,
+        truth="axes",
     ),
     "rotated_axes": FindingType(
-        lambda estimate: f"the field is turned by {estimate['degrees']:g} degrees", _turned_back
+        lambda estimate: f"the field is turned by {estimate['degrees']:g} degrees",
+        _turned_back,
+        gross=True,
+        truth="axes",
     ),
     "unit": FindingType(
-        lambda factor: f"positions are {factor:.4g} times the true ones: they are not in nm", _unscaled
+        lambda factor: f"positions are {factor:.4g} times the true ones: they are not in nm",
+        _unscaled,
+        gross=True,
+        truth="unit",
     ),
     "scale": FindingType(
-        lambda factor: f"positions are {factor:.5g} times the true ones ({100 * (factor - 1):+.2g} %)", _unscaled
+        lambda factor: f"positions are {factor:.5g} times the true ones ({100 * (factor - 1):+.2g} %)",
+        _unscaled,
+        far=lambda factor: abs(factor - 1) > _FAR_SHARE,
+        truth="pixel size",
     ),
     "rotation": FindingType(
-        lambda estimate: f"everything is turned by {estimate['degrees']:+.2f} degrees", _turned_back
+        lambda estimate: f"everything is turned by {estimate['degrees']:+.2f} degrees",
+        _turned_back,
+        far=lambda estimate: abs(math.radians(estimate["degrees"])) > _FAR_SHARE,
+        truth="axes",
     ),
     "drift": FindingType(
         lambda estimate: (
             f"positions drift by x {estimate['x']:+.1f}, y {estimate['y']:+.1f} nm from first to last frame"
         ),
         _without_drift,
+        far=lambda estimate: math.hypot(estimate["x"], estimate["y"]) > _FAR_NM,
+        truth="drift",
     ),
-    "shift": FindingType(_shift_words, _shifted_back, harmless=True),
-    "z_sign": FindingType(lambda _: "z has the wrong sign", lambda pred, _: {"z": -pred.in_3d().z}),  # type: ignore[operator]
+    "shift": FindingType(
+        _shift_words,
+        _shifted_back,
+        harmless=True,
+        far=lambda estimate: math.hypot(estimate["x"], estimate["y"]) > _FAR_NM,
+        truth="origin",
+    ),
+    "z_sign": FindingType(
+        lambda _: "z has the wrong sign",
+        lambda pred, _: {"z": -pred.in_3d().z},  # type: ignore[operator]
+        gross=True,
+        truth="sign of z",
+    ),
     "duplicates": FindingType(
         lambda rows: f"{rows} rows repeat another",
         lambda pred, _: pred.select(~repeated_rows(pred)).columns(),
         harmless=True,
+        far=lambda _: True,
     ),
     "truncated": FindingType(
         lambda estimate: f"the result ends at frame {estimate['last_frame']} of {estimate['truth_last_frame']}",
         step="run the program to the end",
+        far=lambda estimate: estimate["last_frame"] < (1 - _WORTH) * estimate["truth_last_frame"],
+        truth="last frame",
     ),
     "blind_border": FindingType(_border_words, by_rules=True, is_limit=True),
     "worse_than_nothing": FindingType(
@@ -187,6 +238,25 @@ class Finding:
         return self.kind == "duplicates" and self.flat_metric_after is None
 
     @property
+    def severity(self) -> Severity:
+        """How much it matters: "wrong" where frames, axes or unit are, so that no number describes the program; "worth
+        fixing" where the fix gains more than a tenth of the Flat Metric, or no program errs by that much; else "note".
+
+        Examples
+        --------
+        >>> shift = {"x": 10.0, "y": 10.0, "z": 0.0, "half_pixel": False}
+        >>> [Finding("shift", shift, 84.0, after, 1.0).severity for after in (81.5, 60.0)]
+        ['note', 'worth fixing']
+        >>> Finding("swapped_axes", True, 84.0, 30.0, 1.0).severity
+        'wrong'
+        """
+        if self.type.gross:
+            return "wrong"
+        before, after = self.flat_metric_before, self.flat_metric_after
+        large = before is not None and after is not None and after < (1 - _WORTH) * before
+        return "worth fixing" if self.is_fault and (large or self.type.far(self.estimate)) else "note"
+
+    @property
     def is_fault(self) -> bool:
         """Whether the file is probably wrong; a blind border, or a bad result, may be the program's."""
         return not self.is_limit and self.kind != "field"
@@ -225,7 +295,7 @@ class Finding:
             return self.what()
         if self.type.by_rules:
             return str(self)
-        options = ", ".join(f"{name} = {_in_toml(value)}" for name, value in self.options.items())
+        options = ", ".join(f"{name} = {in_toml(value)}" for name, value in self.options.items())
         if not options:
             return f"{self.what()} ({'write it again without them' if self._is_kept else 'check can write it fixed'})"
         return f"{self.what()} (submissions.toml: {options})"
@@ -239,10 +309,18 @@ class Finding:
         'check(truth, pred).apply(pred)'
         """
         own = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        return own | {"options": dict(self.options), "what": self.what(), "mend": self.fix, "fix": self.fix}
+        words = {"what": self.what(), "mend": self.fix, "fix": self.fix, "severity": self.severity}
+        return own | {"options": dict(self.options)} | words
 
 
-def _in_toml(value: Any) -> str:
+def in_toml(value: Any) -> str:
+    """A reading option as a value of TOML.
+
+    Examples
+    --------
+    >>> in_toml((-10.27, 3.0)), in_toml("px"), in_toml(True)
+    ('[-10.27, 3.00]', '"px"', 'true')
+    """
     if isinstance(value, tuple):
         return f"[{', '.join(f'{part:.2f}' for part in value)}]"
     return json.dumps(value)

@@ -14,6 +14,7 @@ from flatmetric.formats.read import read_file
 from flatmetric.localizations import Localizations
 from flatmetric.options.reading import ReadOptions
 from flatmetric.options.rules import Protocol
+from flatmetric.quality.checking import check_tables
 from flatmetric.quality.findings import repeated_rows
 from flatmetric.quality.inspect import not_in_nm
 
@@ -25,25 +26,32 @@ _OTHER_UNIT = 0.01  # of the field: positions in um or pixels fill less than thi
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a submission has to fit: the field of view in nm, first and last frame; None where anything goes."""
+    """What a submission has to fit: the field of view in nm, first and last frame, the truth; None where anything
+    goes.
+    """
 
     fov: tuple[float, float] | None = None
     frames: tuple[int, int] | None = None
+    truth: Localizations | None = None
 
     @classmethod
     def from_file(cls, path: Path) -> Expected:
-        """From the parameters of a simulation (`simulation.json`), or from rules in TOML."""
+        """From the parameters of a simulation (`simulation.json`), from rules in TOML, or from the truth."""
         if path.suffix == ".toml":
             rules = Protocol.from_toml(path)
             frames = None if rules.last_frame is None else (rules.first_frame or 1, rules.last_frame)
             return cls(rules.fov, frames)
+        if path.suffix != ".json":
+            truth = read_file(path, ReadOptions())
+            truth.check_has_rows()
+            return cls(truth=truth)
         content = read_json(path)
         try:
             dataset = content["dataset"]
             width = float(dataset["pixels"]) * float(dataset["pixel_size"])
             return cls((width, width), (1, int(dataset["frames"])))
         except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"{path}: not a simulation.json or protocol.toml; give one of these") from error
+            raise InputError(f"{path}: not a simulation.json, protocol.toml or truth; give one of these") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +133,10 @@ def _problems(table: Localizations, expected: Expected) -> list[str]:
         problems.append(f"{repeats} of {len(table)} rows repeat another: same frame and position")
     if table.photons is not None and (table.photons < 0).any():
         problems.append(f"{int((table.photons < 0).sum())} rows have negative photons")
+    if expected.truth is not None:
+        found = check_tables(expected.truth, table)
+        told = [f"{one.severity}: {one.what()}" for one in found if one.severity != "note" and one.kind != "duplicates"]
+        return [*problems, *told]
     return [*problems, *_frame_problems(table, expected), *_field_problems(table, expected)]
 
 

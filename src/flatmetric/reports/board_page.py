@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import field
 from typing import Any
 
@@ -13,12 +13,12 @@ from flatmetric._escaping import escape
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.reports import parts
 from flatmetric.reports.html import SHORT, Html, Section, chart, choice, page, paragraph, table
-from flatmetric.sentences import pair_sentence
+from flatmetric.sentences import board_title, leader_sentences, pair_sentence, span_of
 from flatmetric.statistics.comparison import Pair
 from flatmetric.statistics.entries import Entry
 from flatmetric.statistics.ranking import Ranking, Standing
 
-Suspects = Mapping[tuple[str, str], Sequence[str]]
+Result = tuple[str, str]
 _METHOD = (
     "Programs are ranked by Flat Metric in each data set, and overall by the mean of their ranks over all data sets. "
     "The ranks that a program may have follow from the significant pairs; they hold for all programs of a data set at "
@@ -43,16 +43,23 @@ class Background:
 class Board:
     """A leaderboard as its pages need it.
 
-    `links` and `dataset_links` are the addresses of the pages of programs and data sets, if there are any.
+    `suspect` are sentences on results that look wrong, `marks` the same in a word or two, `shared` remarks on the truth
+    and the rules of data sets; `wrong` are the results that certainly are, and `left_out` says why results are below
+    the line. `links` and `dataset_links` are the addresses of the pages of programs and data sets, if there are any.
     """
 
     ranking: Ranking
     entries: Sequence[Entry]
     failures: Mapping[tuple[str, str], str]
     command: str
-    suspect: Suspects = field(default_factory=dict)
+    suspect: Mapping[Result, Sequence[str]] = field(default_factory=dict)
+    shared: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    marks: Mapping[Result, str] = field(default_factory=dict)
+    wrong: Set[Result] = frozenset()
+    left_out: Mapping[Result, str] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
     dataset_links: Mapping[str, str] = field(default_factory=dict)
+    is_redacted: bool = False
 
     def entry(self, dataset: str, program: str) -> Entry:
         """The result of a program on a data set."""
@@ -123,56 +130,25 @@ def board_page(board: Board, background: Background | None = None) -> str:
 
 
 def _first(board: Board, background: Background) -> str:
-    remarks = [f"{d}, {p}: {text}" for (d, p), texts in board.suspect.items() for text in texts]
     ranking = board.ranking
-    sentences = [paragraph(text, "verdict-line") for text in (*_leaders(ranking), *background.conclusions)]
-    title = _title(ranking, len(board.programs))
-    return f"{parts.alerts(remarks)}<h1>{escape(title)}</h1>{''.join(sentences)}"
+    sentences = [
+        paragraph(text, "verdict-line") for text in (*leader_sentences(ranking, board.marks), *background.conclusions)
+    ]
+    title = board_title(ranking, len(board.programs), {program for _, program in board.marks})
+    return f"<h1>{escape(title)}</h1>{''.join(sentences)}"
 
 
-def _title(ranking: Ranking, programs: int) -> str:
-    """Which program is best overall, if the data allow a conclusion."""
-    if not ranking.overall:
-        return _no_overall(ranking)
-    first = [standing.program for standing in ranking.overall if standing.place == 1]
-    best = first[0] if len(first) == 1 else f"{_listed(first)}, in a tie"
-    if len(ranking.overall) == programs:
-        return f"Best of {programs}: {best}"
-    if len(ranking.overall) == 1:
-        return f"Only {best} ran on all data sets, so there is no overall rank"
-    return f"Best of the {len(ranking.overall)} programs that ran on all data sets: {best}"
-
-
-def _leaders(ranking: Ranking) -> list[str]:
-    """For each data set, the leader, and those that don't differ significantly from it."""
-    sentences = []
-    for name, places in ranking.datasets.items():
-        if not places:
-            continue
-        best = places[0]
-        tied = [other.program for other in places[1:] if best.letters and set(best.letters) & set(other.letters)]
-        apart = f", not significantly ahead of {_listed(tied)}" if tied else ""
-        sentences.append(f"{name}: {best.program} leads with {best.flat_metric:.1f} nm{apart}.")
-    return sentences[:_MOST_LEADERS]
-
-
-_MOST_LEADERS = 8  # data sets: more would push the ranking off the first screen
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:3])} and {len(names) - 3} more"
+def _remarks(board: Board) -> str:
+    """How many results look wrong, which opens; and remarks on the truth and the rules of data sets."""
+    remarks = {f"{dataset}, {program}": texts for (dataset, program), texts in board.suspect.items()}
+    about = [paragraph(f"{dataset}: {text}.", "note") for dataset, texts in board.shared.items() for text in texts]
+    return parts.doubtful(remarks, len(board.entries)) + "".join(about)
 
 
 def _pair(dataset: str, pair: Pair) -> dict[str, Any]:
     interval = None if pair.ci_all is None else [round(end, 4) for end in pair.ci_all]
     numbers = {"difference": round(pair.difference, 4), "ci": interval, "words": pair_sentence(pair)}
     return {"dataset": dataset, "a": pair.a, "b": pair.b, **numbers}
-
-
-def _no_overall(ranking: Ranking) -> str:
-    if not ranking.datasets:
-        return "No result was scored."
-    return "No program ran on all data sets, so there is no overall rank; the best of each data set are below."
 
 
 def _paired(board: Board) -> tuple[list[Entry], str]:
@@ -191,13 +167,18 @@ def _places(board: Board) -> str:
     if len(ranking.datasets) > 1 and ranking.overall:
         caption = f"Overall, mean rank over {len(ranking.datasets)} data sets"
         tables.append(_place_table("ranks", caption, board, ranking.overall, None))
-    for name, places in ranking.datasets.items():
+    if ranking.no_overall and len(ranking.datasets) > 1:
+        tables.append(paragraph(f"There are no overall ranks: {ranking.no_overall}.", "note"))
+    datasets = dict.fromkeys([*ranking.datasets, *sorted({dataset for dataset, _ in board.left_out})])
+    for name in datasets:
+        places = ranking.datasets.get(name, ())
         caption = f"Ranks in {name}"
-        tables.append(_place_table("ranks" if not tables else f"ranks-{name}", caption, board, places, name))
+        first = not any("data-name='ranks'" in one for one in tables)
+        tables.append(_place_table("ranks" if first else f"ranks-{name}", caption, board, places, name))
         if name in board.dataset_links:
             link = f"<a href='{escape(board.dataset_links[name])}'>Frames, pictures and errors on {escape(name)}</a>"
             tables.append(f"<p>{link}, the best programs side by side</p>")
-    return "".join(tables)
+    return "".join([*tables[:1], _remarks(board), *tables[1:]])
 
 
 def _place_table(name: str, caption: str, board: Board, places: Sequence[Standing], dataset: str | None) -> str:
@@ -205,43 +186,60 @@ def _place_table(name: str, caption: str, board: Board, places: Sequence[Standin
     longest = parts.full_width([(s.flat_metric, s.flat_metric_interval) for s in places])
     rows = []
     for standing in places:
-        remarks = [
-            text if dataset is not None else f"{d}: {text}"
-            for (d, p), texts in board.suspect.items()
-            if p == standing.program and dataset in (None, d)
-            for text in texts
-        ]
         place = f"{standing.place} {standing.letters}".strip()
         row: list[Any] = [
             board.linked(standing.program),
             (place, standing.place),
-            _bar(board, standing, dataset, longest),
+            _bar(board, standing.program, standing.flat_metric, standing.flat_metric_interval, dataset, longest),
         ]
         if dataset is None:
             row.append((f"{standing.rank:.4g}", standing.rank))
-        row.append(f"{standing.rank_interval[0]:.4g} to {standing.rank_interval[1]:.4g}")
-        row.append(Html(f"<span class='suspect'>{escape('; '.join(remarks))}</span>") if remarks else "")
+        row.append(span_of(standing.rank_interval, ".4g"))
+        row.append(_mark(board, standing.program, dataset))
         rows.append(row)
+    for (where, program), reason in board.left_out.items():
+        if where == dataset:
+            value = board.entry(where, program).metrics["flat_metric"]
+            bar = ("-", 0.0) if value is None else _bar(board, program, value, None, dataset, longest)
+            why = Html(f"<span class='suspect'>{escape(reason)}</span>")
+            rows.append([board.linked(program), ("below", len(board.entries) + 1), bar, "-", why])
     header: list[str | Html] = ["program", "place", parts.heading("flat_metric.value")]
     header += [*(["mean rank"] if dataset is None else []), f"possible ranks ({level})", "suspect"]
     return table(name, caption, header, rows, sortable=True, search=True)
 
 
-def _bar(board: Board, standing: Standing, dataset: str | None, longest: float) -> tuple[Html, float]:
-    """The Flat Metric of a place, with its budget and interval."""
+def _mark(board: Board, program: str, dataset: str | None) -> str | Html:
+    """What looks wrong with a result in a word or two; overall, in how many data sets something does."""
     if dataset is not None:
-        budget = board.entry(dataset, standing.program).parts or (0.0, 0.0, 0.0)
+        text = board.marks.get((dataset, program), "")
     else:
-        # Overall, all data sets together: each weighs as much as it has molecules.
-        own = [entry for entry in board.entries if entry.program == standing.program and entry.parts is not None]
-        weights = [float(entry.truths.sum()) for entry in own]
-        total = sum(weights) or 1.0
-        budget = tuple(  # type: ignore[assignment]
-            sum(w * (entry.parts or (0.0,) * 3)[k] for w, entry in zip(weights, own, strict=True)) / total
-            for k in range(3)
-        )
-    values = dict(zip(parts.PARTS, budget, strict=True))
-    return parts.small_bar(standing.flat_metric, values, standing.flat_metric_interval, longest), standing.flat_metric
+        count = sum(name == program for _, name in board.marks)
+        text = f"in {count} data set{'' if count == 1 else 's'}" if count else ""
+    return Html(f"<span class='suspect'>{escape(text)}</span>") if text else ""
+
+
+def _bar(
+    board: Board,
+    program: str,
+    value: float,
+    interval: tuple[float, float] | None,
+    dataset: str | None,
+    longest: float,
+) -> tuple[Html, float]:
+    """The Flat Metric of a result, with its budget and interval; overall, of all that are ranked."""
+    own = [
+        entry
+        for entry in board.entries
+        if entry.program == program and entry.parts is not None and dataset in (None, entry.dataset)
+    ]
+    # Overall, each data set weighs as much as it has molecules.
+    weights = [float(entry.truths.sum()) for entry in own]
+    total = sum(weights) or 1.0
+    budget = {
+        part: sum(w * (entry.parts or (0.0,) * 3)[k] for w, entry in zip(weights, own, strict=True)) / total
+        for k, part in enumerate(parts.PARTS)
+    }
+    return parts.small_bar(value, budget, interval, longest), value
 
 
 def _kind(name: str, ranking: Ranking) -> str:
@@ -267,11 +265,10 @@ def _results(board: Board) -> str:
     rows = []
     for entry in board.entries:
         standing = board.ranking.standing(entry.dataset, entry.program)
-        span = f"{standing.rank_interval[0]:.4g} to {standing.rank_interval[1]:.4g}"
+        span = "-" if standing is None else span_of(standing.rank_interval, ".4g")
+        rank = ("below", float(len(board.entries))) if standing is None else (f"{standing.rank:.4g}", standing.rank)
         values = [(LEADERBOARD[name].show(value), value) for name, value in entry.metrics.items()]
-        rows.append(
-            [board.linked(entry.program), entry.dataset, (f"{standing.rank:.4g}", standing.rank), span, *values]
-        )
+        rows.append([board.linked(entry.program), entry.dataset, rank, span, *values])
     header: list[str | Html] = ["program", "data set", "rank", f"{board.ranking.level:g} %"]
     header += [parts.heading(metric.key) for metric in LEADERBOARD.values()]
     return table("results", "Every result; click a header to sort", header, rows, sortable=True, search=True)

@@ -22,8 +22,10 @@ _RANKING = ("challenge.jaccard", "challenge.recall", "challenge.precision", "cha
 _PLACES = ("a", "b")
 
 
-def comparison_page(comparison: Comparison, command: str, movie: Movie | None = None) -> str:
-    """The page of several programs on one truth, best first.
+def comparison_page(
+    comparison: Comparison, command: str, movie: Movie | None = None, programs: int | None = None
+) -> str:
+    """The page of several programs on one truth, best first; those compared may be the best of more `programs`.
 
     Examples
     --------
@@ -37,10 +39,7 @@ def comparison_page(comparison: Comparison, command: str, movie: Movie | None = 
     True
     """
     together = zip(comparison.names, comparison.scores, comparison.intervals, strict=True)
-    scored = [
-        NamedScore(name, score, intervals, tuple(wording().say(finding.for_one_file()) for finding in score.findings))
-        for name, score, intervals in together
-    ]
+    scored = [NamedScore(name, score, intervals, comparison.remarks.own[name]) for name, score, intervals in together]
     detailed = scored[:_MOST_DETAILED]
     binned = [bins_of(one.score) for one in detailed]
     few = f"The {len(detailed)} best of {len(scored)} programs can be shown side by side, to keep the file small."
@@ -58,7 +57,12 @@ def comparison_page(comparison: Comparison, command: str, movie: Movie | None = 
     content["shared"] = shared_content([one.score for one in detailed])
     title = f"{len(comparison.names)} programs: Flat Metric"
     return page(
-        title, _first(comparison, scored, lead), sections, content, drawer=parts.definitions(), bar=_choice(detailed)
+        title,
+        _first(comparison, scored, lead, programs or len(scored)),
+        sections,
+        content,
+        drawer=parts.definitions(),
+        bar=_choice(detailed),
     )
 
 
@@ -71,16 +75,32 @@ def _choice(detailed: Sequence[NamedScore]) -> str:
     return f"<div class='choice'>{''.join(selects)}<span class='note'>in all pictures and charts below</span></div>"
 
 
-def _first(comparison: Comparison, scored: Sequence[NamedScore], lead: Lead | None) -> str:
+def _first(comparison: Comparison, scored: Sequence[NamedScore], lead: Lead | None, programs: int) -> str:
     best = scored[0]
     disagree = "".join(paragraph(text, "disagree") for text in disagreements(comparison))
     doubt = "".join(paragraph(text, "disagree") for text in doubts(comparison))
     verdict = paragraph(_best_and_next(comparison), "verdict-line")
     verdict += "" if lead is None else paragraph(lead_sentence(lead), "verdict-line")
+    fewer = f"The {len(scored)} best of {programs} programs are on this page."
+    shown = paragraph(fewer, "note") if len(scored) < programs else ""
+    remarks = comparison.remarks
+    doubtful = {
+        name: texts
+        for name, found in remarks.own.items()
+        if (texts := [wording().say(one.for_one_file()) for one in found if one.severity != "note"])
+    }
+    noted = [
+        f"{name}: {one.for_one_file()}"
+        for name, found in remarks.own.items()
+        for one in found
+        if one.severity == "note"
+    ]
+    about = "".join(paragraph(f"Note: {wording().say(text)}.", "note") for text in (*remarks.shared, *noted))
     return (
-        f"{parts.findings(scored)}<div class='first'><div class='words'>"
-        f"<h1>Best of {len(comparison.names)}: {escape(best.name)}</h1>{doubt}{verdict}"
-        f"{parts.verdict(best)}{disagree}</div><div>{_ranking(comparison, scored)}</div></div>"
+        f"<div class='first'><div class='words'>"
+        f"<h1>Best of {programs}: {escape(best.name)}</h1>{shown}{doubt}{verdict}"
+        f"{parts.verdict(best)}{disagree}</div><div>{_ranking(comparison, scored)}"
+        f"{parts.doubtful(doubtful, len(scored))}{about}</div></div>"
         "<section id='advice' aria-labelledby='advice-title'><h2 id='advice-title'>What to do next</h2>"
         f"{_advice(scored)}</section>"
     )

@@ -44,8 +44,19 @@ def is_page(path: str | os.PathLike[str]) -> bool:
 
 def board_of(leaderboard: Leaderboard, command: str) -> Board:
     """A leaderboard as its page needs it."""
-    suspect = {name: [wording().say(text) for text in texts] for name, texts in leaderboard.suspect.items()}
-    return Board(leaderboard.ranking, leaderboard.entries, leaderboard.failures, command, suspect)
+    suspects, say = leaderboard.suspects, wording().say
+    return Board(
+        leaderboard.ranking,
+        leaderboard.entries,
+        leaderboard.failures,
+        command,
+        {name: [say(text) for text in texts] for name, texts in suspects.remarks.items()},
+        {name: [say(text) for text in texts] for name, texts in suspects.shared.items()},
+        suspects.marks,
+        suspects.wrong,
+        leaderboard.left_out,
+        is_redacted=leaderboard.is_redacted,
+    )
 
 
 def write_pages(
@@ -59,8 +70,12 @@ def write_pages(
     any. The page of the leaderboard comes last: when it is there, so are the others.
     """
     board = board_of(leaderboard, command)
-    programs, datasets = file_names(board.programs), file_names(leaderboard.ranking.datasets)
-    for name in (PROGRAMS, DATASETS):
+    # Frames and pictures of a data set show where its molecules are.
+    programs, datasets = (
+        file_names(board.programs),
+        file_names([] if leaderboard.is_redacted else leaderboard.ranking.datasets),
+    )
+    for name in (PROGRAMS, DATASETS) if datasets else (PROGRAMS,):
         make_folder(folder / name)
     for dataset, file in datasets.items():
         write_text(_dataset_page(leaderboard, dataset, command), folder / DATASETS / file)
@@ -102,9 +117,9 @@ def _dataset_page(leaderboard: Leaderboard, dataset: str, command: str) -> str:
     movie = _movie(leaderboard, dataset, scores)
     if len(scores) == 1:
         ((name, score),) = scores.items()
-        findings = tuple(wording().say(finding.for_one_file()) for finding in score.findings)
-        return score_page(NamedScore(name, score, intervals_of(score), findings), command, movie)
-    return comparison_page(compare_scores(scores), command, movie)
+        return score_page(NamedScore(name, score, intervals_of(score), score.findings.findings), command, movie)
+    programs = sum(entry.dataset == dataset for entry in leaderboard.entries)
+    return comparison_page(compare_scores(scores), command, movie, programs=programs)
 
 
 def _movie(leaderboard: Leaderboard, dataset: str, scores: dict[str, Score]) -> Movie | None:

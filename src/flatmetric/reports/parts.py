@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from flatmetric._dataclass import dataclass
+from flatmetric._display import wording
 from flatmetric._escaping import escape
 from flatmetric.metrics.table import METRICS
+from flatmetric.quality.findings import Finding
 from flatmetric.reports.html import Html, Section, paragraph, table
 from flatmetric.scoring.intervals import Intervals
 from flatmetric.scoring.score import Score
-from flatmetric.sentences import budget_sentence, compared_sentence, gain_sentence, intervals_title
+from flatmetric.sentences import budget_sentence, compared_sentence, doubtful_sentence, gain_sentence, intervals_title
 from flatmetric.version import __version__
 
 PARTS = ("displaced", "missed", "false")
@@ -20,15 +22,12 @@ _ROOMY = 0.3  # of the bar: room for the numbers of a part
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NamedScore:
-    """A score with its name, its intervals if any, and sentences on what looks wrong with the files.
-
-    `findings` is None if the files were not checked.
-    """
+    """A score with its name, its intervals if any, and what looks wrong with the files."""
 
     name: str
     score: Score
     intervals: Intervals | None = None
-    findings: tuple[str, ...] | None = None
+    findings: tuple[Finding, ...] = ()
 
     def interval(self, key: str) -> tuple[float, float] | None:
         """The interval of a metric, if there is one."""
@@ -183,11 +182,24 @@ def _bias_words(scored: NamedScore, axes: str) -> str:
     return "not significantly different from 0, which is perfect"
 
 
-def findings(scored: Sequence[NamedScore]) -> str:
-    """What looks wrong with the files, in colour; empty where nothing does."""
-    named = len(scored) > 1
-    texts = [f"{one.name}: {text}" if named else text for one in scored for text in one.findings or ()]
-    return alerts(texts)
+def findings(scored: NamedScore) -> str:
+    """What looks wrong with the files of one score, in colour; empty where nothing does."""
+    return alerts([wording().say(str(one)) for one in scored.findings if one.severity != "note"])
+
+
+def notes(scored: NamedScore) -> str:
+    """What is worth knowing about the files of one score, and no more than that."""
+    texts = [f"Note: {wording().say(str(one))}." for one in scored.findings if one.severity == "note"]
+    return "".join(paragraph(text, "note") for text in texts)
+
+
+def doubtful(remarks: Mapping[str, Sequence[str]], results: int) -> str:
+    """One line on how many results look wrong, which opens to what looks wrong with each, by name."""
+    if not remarks:
+        return ""
+    rows = "".join(f"<li>{escape(f'{name}: {text}')}</li>" for name, texts in remarks.items() for text in texts)
+    line = doubtful_sentence(len(remarks), results)
+    return f"<details class='alert' id='doubtful'><summary>{line}</summary><ul>{rows}</ul></details>"
 
 
 def alerts(texts: Sequence[str]) -> str:

@@ -34,14 +34,17 @@ def program_page(board: Board, program: str, home: str) -> str:
     True
     """
     entries = [entry for entry in board.entries if entry.program == program]
+    told = [
+        Section("next", "What to do next", _advice(board, entries)),
+        Section("frames", "Frame by frame", "".join(_series(at, entry) for at, entry in enumerate(entries))),
+    ]
     sections = [
         Section("results", "Results", _results(board, entries)),
-        Section("next", "What to do next", _advice(entries)),
-        Section("frames", "Frame by frame", "".join(_series(at, entry) for at, entry in enumerate(entries))),
+        *([] if board.is_redacted else told),
         Section("others", "Compared with the others", _pairs(board, program)),
         Section("method", "Method", parts.made_by(board.command), printed=False),
     ]
-    series = [_content(at, entry) for at, entry in enumerate(entries)]
+    series = [] if board.is_redacted else [_content(at, entry) for at, entry in enumerate(entries)]
     back = f"<a href='{escape(home)}'>All programs</a>"
     content = {"kind": "program", "series": series}
     return page(
@@ -60,6 +63,9 @@ def _first(board: Board, program: str, entries: Sequence[Entry]) -> str:
     sentences = []
     for entry in entries:
         standing = board.ranking.standing(entry.dataset, program)
+        if standing is None:
+            sentences.append(f"left out of the ranks in {entry.dataset}: {board.left_out[entry.dataset, program]}")
+            continue
         of = len(board.ranking.datasets[entry.dataset])
         sentences.append(f"place {standing.place} of {of} in {entry.dataset} with {standing.flat_metric:.1f} nm")
     overall = [standing for standing in board.ranking.overall if standing.program == program]
@@ -72,17 +78,19 @@ def _first(board: Board, program: str, entries: Sequence[Entry]) -> str:
 
 def _results(board: Board, entries: Sequence[Entry]) -> str:
     rows = []
-    spans = {entry.dataset: board.ranking.standing(entry.dataset, entry.program) for entry in entries}
-    longest = parts.full_width([(s.flat_metric, s.flat_metric_interval) for s in spans.values()])
+    known = {entry.dataset: board.ranking.standing(entry.dataset, entry.program) for entry in entries}
+    spans = {dataset: None if one is None else one.flat_metric_interval for dataset, one in known.items()}
+    longest = parts.full_width([(entry.metrics["flat_metric"], spans[entry.dataset]) for entry in entries])
     for entry in entries:
-        standing = spans[entry.dataset]
+        standing, value = known[entry.dataset], entry.metrics["flat_metric"]
         values = dict(zip(parts.PARTS, entry.parts or (0.0, 0.0, 0.0), strict=True))
-        bar = parts.small_bar(standing.flat_metric, values, standing.flat_metric_interval, longest)
+        bar = parts.small_bar(value, values, spans[entry.dataset], longest)
         others = [
             (LEADERBOARD[name].show(value), value) for name, value in entry.metrics.items() if name != "flat_metric"
         ]
-        place = f"{standing.place} {standing.letters}".strip()
-        rows.append([_linked(board, entry.dataset), (place, standing.place), (bar, standing.flat_metric), *others])
+        shown = "below" if standing is None else f"{standing.place} {standing.letters}".strip()
+        place = shown, len(board.entries) if standing is None else standing.place
+        rows.append([_linked(board, entry.dataset), place, (bar, value), *others])
     header: list[str | Html] = ["data set", "place", *(parts.heading(metric.key) for metric in LEADERBOARD.values())]
     return table("results", "Every data set", header, rows, sortable=True)
 
@@ -93,11 +101,13 @@ def _linked(board: Board, dataset: str) -> str | Html:
     return Html(f"<a href='{escape(board.dataset_links[dataset])}'>{escape(dataset)}</a>")
 
 
-def _advice(entries: Sequence[Entry]) -> str:
+def _advice(board: Board, entries: Sequence[Entry]) -> str:
     shown = []
     for entry in entries:
         listed = "".join(f"<li>{escape(text)}</li>" for text in entry.advice)
-        body = f"<ol class='advice'>{listed}</ol>" if entry.advice else paragraph("Nothing stands out.", "note")
+        wrong = (entry.dataset, entry.program) in board.wrong
+        none = "Fix the file first: advice waits for that." if wrong else "Nothing stands out."
+        body = f"<ol class='advice'>{listed}</ol>" if entry.advice and not wrong else paragraph(none, "note")
         shown.append(f"<div><h3>{escape(entry.dataset)}</h3>{body}</div>")
     return f"<div class='planes'>{''.join(shown)}</div>"
 

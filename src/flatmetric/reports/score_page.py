@@ -25,10 +25,10 @@ def score_page(scored: NamedScore, command: str, movie: Movie | None = None) -> 
     binned = [bins_of(scored.score)]
     places = ["a"]
     first = (
-        f"{parts.findings([scored])}<div class='first'><div class='words'><h1>{escape(scored.name)}</h1>"
+        f"{parts.findings(scored)}<div class='first'><div class='words'><h1>{escape(scored.name)}</h1>"
         f"{parts.verdict(scored)}{parts.tiles(scored)}"
         f"<section id='advice' aria-labelledby='advice-title'><h2 id='advice-title'>What to do next</h2>"
-        f"{parts.advice(scored)}</section></div>{parts.picture(places)}</div>"
+        f"{parts.advice(scored)}{parts.notes(scored)}</section></div>{parts.picture(places)}</div>"
     )
     sections = [
         *detail_sections([scored], binned, places),

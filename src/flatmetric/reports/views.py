@@ -92,8 +92,12 @@ def _warned(findings: Sequence[Finding], whose: str = "") -> str:
     """Findings in colour; readable on light and dark ground."""
     start = f"{whose}: " if whose else ""
     look = f"border-left:4px solid {style.VERMILION};padding:2px 8px;margin:4px 0;background:rgba(213,94,0,0.12)"
-    texts = [finding.for_one_file() if whose else str(finding) for finding in findings]
-    return "".join(_line(f"{start}{text}", look) for text in texts)
+    lines = []
+    for finding in findings:
+        text = f"{start}{finding.for_one_file() if whose else finding}"
+        noted = finding.severity == "note"
+        lines.append(_line(f"note: {text}" if noted else text, "opacity:0.7" if noted else look))
+    return "".join(lines)
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -160,8 +164,9 @@ class _ScoreView(View):
         intervals = result.intervals
         if intervals is None and len(result.matched.truth_kept):
             intervals = intervals_of(result)  # a number on a page has its interval
-        findings = tuple(wording().say(str(finding)) for finding in result.findings)
-        return score_page(NamedScore(result.name, result, intervals, findings), command, _movie(stack, result))
+        return score_page(
+            NamedScore(result.name, result, intervals, result.findings.findings), command, _movie(stack, result)
+        )
 
 
 def _movie(stack: Path | None, *scores: Score) -> Movie | None:
@@ -191,10 +196,10 @@ class _ComparisonView(View):
             rows.append([name, shown, *(METRICS[key].show(score.get(key)) for key in _MAIN)])
         header = ["program", "Flat Metric [nm]", *(METRICS[key].heading for key in _MAIN)]
         return _block(
-            *(_warned(score.findings, name) for name, score in named),
-            *(_line(text) for text in doubts(result)),
-            *(_line(pair_sentence(pair)) for pair in result.pairs[:_MOST_PAIRS]),
             _table(header, rows),
+            *(_line(pair_sentence(pair)) for pair in result.pairs[:_MOST_PAIRS]),
+            *(_line(text) for text in (*doubts(result), *result.remarks.shared)),
+            *(_warned(findings, name) for name, findings in result.remarks.own.items()),
             _line(intervals_title(result.intervals[0]), "opacity:0.7"),
         )
 

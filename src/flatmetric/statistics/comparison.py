@@ -14,6 +14,7 @@ from flatmetric._display import Displayed
 from flatmetric.errors import InputError
 from flatmetric.options.certainty import Certainty
 from flatmetric.options.scoring import plain
+from flatmetric.quality.remarks import Remarks, remarks_on
 from flatmetric.scoring.intervals import Intervals
 from flatmetric.scoring.score import Score
 from flatmetric.statistics.entries import Entry, Joint, entry_of, vary_together
@@ -90,6 +91,11 @@ class Comparison(Displayed):
         shown = ", ".join(f"{name} {value:.4g} nm" for name, value in zip(self.names, values, strict=True))
         return f"Comparison({shown}, best first)"
 
+    @property
+    def remarks(self) -> Remarks:
+        """What looks wrong: what all results share, and the findings of each alone."""
+        return remarks_on({name: score.findings for name, score in zip(self.names, self.scores, strict=True)})
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values: the JSON of `flatmetric compare`."""
         entries = []
@@ -112,6 +118,7 @@ class Comparison(Displayed):
             "blocks": self.blocks,
             "unit": used.unit,
             "remark": used.remark,
+            "shared_findings": list(self.remarks.shared),
             "entries": entries,
             "pairs": [pair.to_dict() for pair in self.pairs],
         }
@@ -142,12 +149,12 @@ class Comparison(Displayed):
         """
         import pandas as pd
 
-        rows = []
+        rows, remarks = [], self.remarks.own
         for name, score, intervals in zip(self.names, self.scores, self.intervals, strict=True):
             low, high = intervals.intervals["flat_metric.value"] or (None, None)
             main = {"flat_metric_nm": score.flat_metric.value, "low_nm": low, "high_nm": high}
             more = {"jaccard": score.challenge.jaccard, "rmse_xy_nm": score.challenge.rmse_xy}
-            suspect = "; ".join(finding.kind for finding in score.findings if finding.is_fault)
+            suspect = "; ".join(finding.kind for finding in remarks[name] if finding.severity != "note")
             rows.append({"program": name, **main, **more, "efficiency": score.challenge.efficiency, "suspect": suspect})
         return pd.DataFrame(rows).set_index("program")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field
 
 import numpy as np
 
@@ -12,7 +13,9 @@ from flatmetric.localizations import Localizations
 from flatmetric.metrics.base import SUMMED
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.options.certainty import Certainty
+from flatmetric.quality.findings import Finding
 from flatmetric.scoring.score import Score
+from flatmetric.scoring.too_good import Closeness, closeness_of
 from flatmetric.statistics.intervals import check_has_truth
 from flatmetric.statistics.sampling import block_from_autocorrelation, block_places, block_sums, cell_table, sampling_of
 from flatmetric.statistics.variation import Cells, MoleculeVariation, Variation, variation_of_blocks
@@ -40,9 +43,9 @@ class Entry:
     `costs` are summed over the molecules of a frame, and `truths` is the number of true molecules in it (by photons:
     their share of the photons times the number of all molecules), so that the Flat Metric is the ratio of the two sums.
     `block` is the length of an independent block in frames; `of_molecules` is None where blocks are the
-    units. `findings` are what looks wrong with the file, in a few words each; `sample` are frame, x and y (nm) of some
-    of its `rows`, by which copies of it are known. `parts` are displaced, missed and false, nm, and `advice` what to do
-    next, if it was asked for.
+    units. `findings` are what looks wrong with the file; `sample` are frame, x and y (nm) of some of its `rows`, by
+    which copies of it are known, and `closeness` how near it is to the truth. `parts` are displaced, missed and false,
+    nm, and `advice` what to do next, if it was asked for.
     """
 
     dataset: str
@@ -53,11 +56,12 @@ class Entry:
     costs: FloatArray
     truths: FloatArray
     of_molecules: CellCosts | None = None
-    findings: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     sample: tuple[tuple[int, float, float], ...] = ()
     rows: int = 0
     parts: tuple[float, float, float] | None = None
     advice: tuple[str, ...] = ()
+    closeness: Closeness = field(default_factory=Closeness)
 
 
 def entry_of(dataset: str, program: str, score: Score) -> Entry:
@@ -92,10 +96,11 @@ def entry_of(dataset: str, program: str, score: Score) -> Entry:
         sums.table[:, _PARTS].sum(axis=1) * molecules,
         getattr(sums.per_frame, mass) * scale,
         of_molecules,
-        tuple(finding.for_one_file() for finding in score.findings if finding.is_fault),
+        tuple(score.findings),
         _sample(score.matched.pred),
         len(score.matched.pred),
         None if (flat := score.flat_metric).value is None else (flat.displaced, flat.missed, flat.false),  # type: ignore[arg-type]
+        closeness=closeness_of(score),
     )
 
 

@@ -74,6 +74,8 @@ class DatasetKind:
 class Ranking:
     """Ranks in each data set, overall ranks of the programs that ran on all of them, every two programs of each data
     set that has at most 200 of them, new structures by kind, and correlations of metrics.
+
+    `no_overall` is why there are no overall ranks.
     """
 
     datasets: dict[str, tuple[Standing, ...]]
@@ -82,10 +84,11 @@ class Ranking:
     kinds: dict[str, DatasetKind]
     correlations: tuple[Correlation, ...]
     level: float = 95.0
+    no_overall: str = ""
 
-    def standing(self, dataset: str, program: str) -> Standing:
-        """The place of a program in one data set."""
-        return self._standings[dataset, program]
+    def standing(self, dataset: str, program: str) -> Standing | None:
+        """The place of a program in one data set; None if its result was left out."""
+        return self._standings.get((dataset, program))
 
     @cached_property
     def _standings(self) -> dict[tuple[str, str], Standing]:
@@ -153,8 +156,17 @@ def rank(entries: Sequence[Entry], certainty: Certainty | None = None, *, thread
             for s, place in zip(ordered, wholeplaces_of([s.rank for s in ordered]), strict=True)
         )
     overall = _overall(entries, overall_sets, datasets)
+    reason = "" if overall else "no program has a rank in every data set"
+    if len(names) > 1 and len(overall) > 1 and _say_nothing(overall):
+        reason = f"{len(names)} data sets are too few to tell any two programs apart over all of them"
+        overall = ()
     board_correlations = tuple(correlations(entries, seed=settings.seed, threads=threads))
-    return Ranking(datasets, overall, compared, _kinds(entries, settings), board_correlations, settings.level)
+    return Ranking(datasets, overall, compared, _kinds(entries, settings), board_correlations, settings.level, reason)
+
+
+def _say_nothing(overall: Sequence[Standing]) -> bool:
+    """Whether every program may have the rank of any other."""
+    return max(s.rank_interval[0] for s in overall) <= min(s.rank_interval[1] for s in overall)
 
 
 def _span(own: IntArray) -> tuple[float, float]:

@@ -49,8 +49,9 @@ class Sampling:
 
     @cached_property
     def blocks(self) -> int:
-        """The number of independent blocks."""
-        return int(block_places(self.frames, self.span, self.block)[1])
+        """The number of independent blocks in the span of the truth."""
+        inside = self.frames[(self.frames >= self.span[0]) & (self.frames <= self.span[1])]
+        return int(block_places(inside, self.span, self.block)[1])
 
     @property
     def molecule_cells(self) -> Cells | None:
@@ -61,12 +62,12 @@ class Sampling:
 def block_places(frames: IntArray, span: tuple[int, int], block: int) -> tuple[IntArray, int]:
     """The number of the block of each frame, from 0, and how many blocks have frames.
 
-    Blocks are equally long, at least `block` frames; frames outside the `span` of the truth belong to its ends.
+    Blocks are equally long, at least `block` frames; frames outside the `span` of the truth have blocks of their own.
 
     Examples
     --------
     >>> block_places(np.array([1, 2, 4, 5, 90]), (1, 5), 2)
-    (array([0, 0, 1, 1, 1]), 2)
+    (array([0, 0, 1, 1, 2]), 3)
     """
     length = span[1] - span[0] + 1
     count = max(1, length // block)
@@ -75,10 +76,10 @@ def block_places(frames: IntArray, span: tuple[int, int], block: int) -> tuple[I
 
 
 def _equal_parts(frames: IntArray, span: tuple[int, int], count: int) -> IntArray:
-    """The part of each frame, from 0, of `count` equal parts of the span; frames outside belong to its ends."""
+    """The part of each frame, from 0 for the first of `count` equal parts of the span, and so on outside of it."""
     length = span[1] - span[0] + 1
     # The middle of a frame is never at the edge of a part, whatever the rounding; as integers the product may overflow.
-    return ((np.clip(frames, *span) - span[0] + 0.5) * (count / length)).astype(np.int64)
+    return np.asarray(np.floor((frames - span[0] + 0.5) * (count / length)), dtype=np.int64)
 
 
 def block_sums(frames: IntArray, table: FloatArray, span: tuple[int, int], block: int) -> FloatArray:
@@ -203,7 +204,8 @@ def cell_table(score: Score, sampling: Sampling) -> tuple[FloatArray, FloatArray
     owned = owner >= 0
     add("n_pred", row_cell[owner[owned]], None)
     add("false", row_cell[owner[owned]], costs.false[owned])
-    stretch = _equal_parts(matched.kept_pred.frame[~owned], sampling.span, cells.stretches)
+    # Detections before or after the truth are no single unit: they are dealt out to its stretches in turn.
+    stretch = _equal_parts(matched.kept_pred.frame[~owned], sampling.span, cells.stretches) % cells.stretches
     add("n_pred", stretch, None, alone)
     add("false", stretch, costs.false[~owned], alone)
     return table, alone
