@@ -65,6 +65,7 @@ def _become_the_command(words: list[str], cwd: Path | None, out: int, err: int) 
         run_command()
     except BaseException:
         traceback.print_exc()
+        sys.stderr.flush()
     finally:
         os._exit(1)
 

@@ -27,7 +27,6 @@ WRONG = {
 """Teams whose frames, axes or unit are wrong, and the mark that they get."""
 WORTH_FIXING = {"team16": "shift", "team17": "scale", "team18": "duplicates", "team19": "truncated", "team20": "drift"}
 COPIES = ("team21", "team22", "team23")
-UNREADABLE = ("team25.json", "team26", "team27")
 DATASETS = ("one", "two")
 SIZE = 12_800.0
 

@@ -22,6 +22,7 @@ from flatmetric.plots import style
 from flatmetric.reports.parts import NamedScore
 from flatmetric.reports.score_page import score_page
 from flatmetric.statistics.intervals import intervals_of
+from tests.challenges.board import make_board
 from tests.reports.browser import Browser, start
 from tests.scenes import draw, million, run
 
@@ -50,7 +51,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def score(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One program, with a finding and with camera images."""
+    """One program, with camera images."""
     page = tmp_path_factory.mktemp("score") / "score.html"
     files = DATA / "demo_truth.csv", DATA / "demo_baseline.csv"
     out = run("score", *files, "--report", page, "--stack", STACK)
@@ -173,7 +174,7 @@ def test_the_first_screen_of_a_score_answers(emulated: Browser, score: Path) -> 
     bottom = (
         "return Math.max(...[...document.querySelectorAll(arguments[0])].map(e => e.getBoundingClientRect().bottom))"
     )
-    for part in ("#value", "#budget-bar .legend", ".tiles", ".alert", "#picture .plane"):
+    for part in ("#value", "#budget-bar .legend", ".tiles", "#advice h2", "#picture .plane"):
         assert visible(emulated, part), part
         assert emulated.script(bottom, part) <= 860, part
     sizes = emulated.script(
@@ -188,12 +189,19 @@ def test_the_first_screen_of_a_score_answers(emulated: Browser, score: Path) -> 
     emulated.picture("first-screen")
 
 
-def test_findings_stand_above_everything_with_fix_and_gain(browser: Browser, score: Path) -> None:
-    browser.open(score)
-    text = browser.text(".alert")
-    assert "--border 300 --fov 6400" in text and re.search(r"Flat Metric 52\.2 to [\d.]+ nm", text)
+def test_what_is_wrong_stands_above_everything_and_a_note_below(browser: Browser, score: Path, tmp_path: Path) -> None:
     top = "return document.querySelector(arguments[0]).getBoundingClientRect().top"
+    browser.open(score)
+    assert not browser.script("return document.querySelector('.alert')")
+    assert "Note: 39 % of the missed molecules lie within 300 nm of the edge: --border 300" in browser.text("#advice")
+    files = DATA / "demo_truth.csv", DATA / "demo_baseline.csv"
+    out = run("score", *files, "--swap-xy", "--report", tmp_path / "wrong.html")
+    assert out.returncode == 0, out.stderr
+    browser.open(tmp_path / "wrong.html")
+    text = browser.text(".alert")
+    assert "x and y are exchanged" in text and re.search(r"Flat Metric [\d.]+ to 52\.\d nm", text)
     assert browser.script(top, ".alert") < browser.script(top, "h1") < browser.script(top, "#value")
+    assert "advice waits for that" in browser.text("#advice")
 
 
 def test_layers_of_the_picture_can_be_switched(browser: Browser, score: Path) -> None:
@@ -502,7 +510,7 @@ def test_places_letters_budgets_and_suspects_are_in_the_table(browser: Browser, 
     assert column(browser, name, 0)[0] == "good" and re.fullmatch(r"1 [a-z]+", column(browser, name, 1)[0])
     assert re.match(r"[\d.]+ [\d.]+ to [\d.]+", column(browser, name, 2)[0])
     suspects = dict(zip(column(browser, name, 0), column(browser, name, 4), strict=True))
-    assert "shifted" in suspects["fair"] and suspects["good"] == ""
+    assert suspects["fair"] == "shift" and suspects["good"] == ""
     widths = browser.script(
         "return [...document.querySelectorAll('[data-name=ranks-one] tbody tr')].map(row =>"
         " [...row.querySelectorAll('.small-bar i')].reduce((sum, part) => sum + part.getBoundingClientRect().width, 0))"
@@ -551,6 +559,46 @@ def test_any_metric_against_any_other(browser: Browser, board: Path) -> None:
     browser.choose("#metric-set", "one")
     assert browser.script(dots) == 12
     assert browser.complaints() == []
+
+
+@pytest.fixture(scope="module")
+def thirty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pages of a board of thirty teams, most of whose results look wrong."""
+    folder = tmp_path_factory.mktemp("thirty")
+    out = run("leaderboard", make_board(folder / "teams"), "--report", folder / "pages")
+    assert out.returncode == 0, out.stderr
+    return folder / "pages"
+
+
+@pytest.mark.parametrize(("width", "height"), [(1400, 900), (390, 844)])
+def test_the_winner_is_on_the_first_screen_though_most_results_look_wrong(
+    emulated: Browser, thirty: Path, width: int, height: int
+) -> None:
+    emulate(emulated, width, "light", height=height)
+    emulated.open(thirty / "index.html")
+    bottom = "return document.querySelector(arguments[0]).getBoundingClientRect().bottom"
+    for part in ("h1", "[data-name=ranks] tbody tr:nth-child(3)"):
+        assert visible(emulated, part) and emulated.script(bottom, part) <= height, part
+    assert emulated.text("h1").endswith("team07 (suspect)")
+    sign = "return getComputedStyle(document.querySelector('[data-name=ranks] .flagged'), '::after').content"
+    assert emulated.script(sign) == '" !"'
+    assert emulated.text("#doubtful summary") == "36 of 54 results look wrong"
+    assert not visible(emulated, "#doubtful li")
+    emulated.picture(f"thirty-{width}")
+    emulated.script("document.querySelector('#doubtful').scrollIntoView({block: 'center'})")
+    emulated.element("#doubtful summary").click()
+    assert visible(emulated, "#doubtful li") and "one, team10: x and y are exchanged" in emulated.text("#doubtful")
+    boxes = "return [...document.querySelectorAll('#places .scroll')].map(e => [e.scrollHeight - e.clientHeight,"
+    for hidden, cut in emulated.script(f"{boxes} e.scrollWidth - e.clientWidth])"):
+        assert hidden <= 20 and (cut <= 0 or width < 1400)  # a bar to scroll sideways has a height
+
+
+def test_the_best_of_many_are_on_the_page_of_a_data_set(emulated: Browser, thirty: Path) -> None:
+    emulate(emulated, 390, "light", height=844)
+    emulated.open(thirty / "datasets" / "one.html")
+    assert emulated.text("h1") == "Best of 27: team07 (suspect)"
+    assert "The 8 best of 27 programs are on this page." in emulated.text("main")
+    assert visible(emulated, "#value") and "4 of 8 results look wrong" in emulated.text("#doubtful summary")
 
 
 def test_a_challenge_tells_what_was_seen_run_and_concluded(browser: Browser, challenge: Path) -> None:

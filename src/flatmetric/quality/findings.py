@@ -61,9 +61,15 @@ def _no_overlap_words(estimate: Any) -> str:
     return f"no frame has both molecules and detections: {frames}"
 
 
-def _shift_words(estimate: Any) -> str:
+def by_words(estimate: Any) -> str:
+    """The lengths of a shift."""
     deep = f", z {estimate['z']:+.1f}" if estimate["z"] else ""
-    return f"everything is shifted by x {estimate['x']:+.1f}, y {estimate['y']:+.1f}{deep} nm"
+    return f"x {estimate['x']:+.1f}, y {estimate['y']:+.1f}{deep} nm"
+
+
+def _shift_words(estimate: Any) -> str:
+    why = "the peak of all displacements; the bias is the mean of matches"
+    return f"everything is shifted by {by_words(estimate)} ({why})"
 
 
 def _border_words(estimate: Any) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from flatmetric._dataclass import dataclass
-from flatmetric.quality.findings import Finding
+from flatmetric.quality.findings import Finding, by_words
 
 _SAME_NM = 3.0  # two programs rarely measure a common shift more precisely than this
 _SAME_SHARE = 0.2  # of a shift, drift or angle
@@ -35,7 +35,7 @@ def remarks_on(findings: Mapping[str, Sequence[Finding]]) -> Remarks:
     ...     return Finding("shift", {"x": x, "y": 10.4, "z": 0.0, "half_pixel": False}, 84.0, 81.5, 1.0)
     >>> found = remarks_on({"a": [shift(10.1)], "b": [shift(9.9)], "c": [shift(10.3)]})
     >>> found.shared
-    ('all 3 results: everything is shifted by x +10.1, y +10.4 nm; look at the origin of the truth',)
+    ('all 3 results are shifted by x +10.1, y +10.4 nm; look at the origin of the truth',)
     >>> found.own["a"]
     ()
     """
@@ -50,7 +50,10 @@ def remarks_on(findings: Mapping[str, Sequence[Finding]]) -> Remarks:
             shared.append(_about_the_rules(everyone, len(own)))
         elif len(own) > 1 and len(everyone) == len(own) and first.type.truth and _agree(everyone):
             common = replace(first, estimate=_middle([one.estimate for one in everyone]))
-            shared.append(f"all {len(own)} results: {common.what()}; look at the {first.type.truth} of the truth")
+            what = f"all {len(own)} results: {common.what()}"
+            if kind == "shift":
+                what = f"all {len(own)} results are shifted by {by_words(common.estimate)}"
+            shared.append(f"{what}; look at the {first.type.truth} of the truth")
         else:
             continue
         own = {name: [one for one in those if one.kind != kind] for name, those in own.items()}

@@ -188,7 +188,7 @@ def _place_table(name: str, caption: str, board: Board, places: Sequence[Standin
     for standing in places:
         place = f"{standing.place} {standing.letters}".strip()
         row: list[Any] = [
-            board.linked(standing.program),
+            _flagged(board, standing.program, dataset),
             (place, standing.place),
             _bar(board, standing.program, standing.flat_metric, standing.flat_metric_interval, dataset, longest),
         ]
@@ -202,10 +202,18 @@ def _place_table(name: str, caption: str, board: Board, places: Sequence[Standin
             value = board.entry(where, program).metrics["flat_metric"]
             bar = ("-", 0.0) if value is None else _bar(board, program, value, None, dataset, longest)
             why = Html(f"<span class='suspect'>{escape(reason)}</span>")
-            rows.append([board.linked(program), ("below", len(board.entries) + 1), bar, "-", why])
+            rows.append([_flagged(board, program, dataset), ("below", len(board.entries) + 1), bar, "-", why])
     header: list[str | Html] = ["program", "place", parts.heading("flat_metric.value")]
     header += [*(["mean rank"] if dataset is None else []), f"possible ranks ({level})", "suspect"]
     return table(name, caption, header, rows, sortable=True, search=True)
+
+
+def _flagged(board: Board, program: str, dataset: str | None) -> str | Html:
+    """The name of a program, with a sign where its result is suspect, which is in sight on a narrow screen too."""
+    name = board.linked(program)
+    if not any(program == own and dataset in (None, place) for place, own in board.marks):
+        return name
+    return Html(f"<span class='flagged'>{name.text if isinstance(name, Html) else escape(name)}</span>")
 
 
 def _mark(board: Board, program: str, dataset: str | None) -> str | Html:
@@ -213,8 +221,8 @@ def _mark(board: Board, program: str, dataset: str | None) -> str | Html:
     if dataset is not None:
         text = board.marks.get((dataset, program), "")
     else:
-        count = sum(name == program for _, name in board.marks)
-        text = f"in {count} data set{'' if count == 1 else 's'}" if count else ""
+        marks = [mark for (_, name), mark in board.marks.items() if name == program]
+        text = marks[0] if len(set(marks)) == 1 else f"in {len(marks)} data sets" if marks else ""
     return Html(f"<span class='suspect'>{escape(text)}</span>") if text else ""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flatmetric._display import wording
@@ -23,9 +23,15 @@ _PLACES = ("a", "b")
 
 
 def comparison_page(
-    comparison: Comparison, command: str, movie: Movie | None = None, programs: int | None = None
+    comparison: Comparison,
+    command: str,
+    movie: Movie | None = None,
+    programs: int | None = None,
+    suspect: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
-    """The page of several programs on one truth, best first; those compared may be the best of more `programs`.
+    """The page of several programs on one truth, best first.
+
+    They may be the best of more `programs`, of a leaderboard that says what looks wrong with them (`suspect`, by name).
 
     Examples
     --------
@@ -58,7 +64,7 @@ def comparison_page(
     title = f"{len(comparison.names)} programs: Flat Metric"
     return page(
         title,
-        _first(comparison, scored, lead, programs or len(scored)),
+        _first(comparison, scored, lead, programs or len(scored), suspect),
         sections,
         content,
         drawer=parts.definitions(),
@@ -75,32 +81,35 @@ def _choice(detailed: Sequence[NamedScore]) -> str:
     return f"<div class='choice'>{''.join(selects)}<span class='note'>in all pictures and charts below</span></div>"
 
 
-def _first(comparison: Comparison, scored: Sequence[NamedScore], lead: Lead | None, programs: int) -> str:
-    best = scored[0]
+def _first(
+    comparison: Comparison,
+    scored: Sequence[NamedScore],
+    lead: Lead | None,
+    programs: int,
+    suspect: Mapping[str, Sequence[str]] | None,
+) -> str:
+    best, remarks = scored[0], comparison.remarks
     disagree = "".join(paragraph(text, "disagree") for text in disagreements(comparison))
     doubt = "".join(paragraph(text, "disagree") for text in doubts(comparison))
     verdict = paragraph(_best_and_next(comparison), "verdict-line")
     verdict += "" if lead is None else paragraph(lead_sentence(lead), "verdict-line")
     fewer = f"The {len(scored)} best of {programs} programs are on this page."
     shown = paragraph(fewer, "note") if len(scored) < programs else ""
-    remarks = comparison.remarks
-    doubtful = {
-        name: texts
+    graded = {
+        name: [(one.severity, wording().say(one.for_one_file())) for one in found]
         for name, found in remarks.own.items()
-        if (texts := [wording().say(one.for_one_file()) for one in found if one.severity != "note"])
     }
-    noted = [
-        f"{name}: {one.for_one_file()}"
-        for name, found in remarks.own.items()
-        for one in found
-        if one.severity == "note"
-    ]
-    about = "".join(paragraph(f"Note: {wording().say(text)}.", "note") for text in (*remarks.shared, *noted))
+    if suspect is None:
+        serious = {name: [text for grade, text in found if grade != "note"] for name, found in graded.items()}
+        suspect = {name: texts for name, texts in serious.items() if texts}
+    noted = [f"{name}: {text}" for name, found in graded.items() for grade, text in found if grade == "note"]
+    shared = [wording().say(text) for text in remarks.shared]
+    about = "".join(paragraph(f"Note: {text}.", "note") for text in (*shared, *noted))
+    sign = " (suspect)" if best.name in suspect else ""
     return (
-        f"<div class='first'><div class='words'>"
-        f"<h1>Best of {programs}: {escape(best.name)}</h1>{shown}{doubt}{verdict}"
-        f"{parts.verdict(best)}{disagree}</div><div>{_ranking(comparison, scored)}"
-        f"{parts.doubtful(doubtful, len(scored))}{about}</div></div>"
+        f"<div class='first'><div class='words'><h1>Best of {programs}: {escape(best.name)}{sign}</h1>"
+        f"{shown}{doubt}{verdict}{parts.verdict(best)}{disagree}</div>"
+        f"<div>{_ranking(comparison, scored)}{parts.doubtful(suspect, len(scored))}{about}</div></div>"
         "<section id='advice' aria-labelledby='advice-title'><h2 id='advice-title'>What to do next</h2>"
         f"{_advice(scored)}</section>"
     )

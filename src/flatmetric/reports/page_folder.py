@@ -119,7 +119,12 @@ def _dataset_page(leaderboard: Leaderboard, dataset: str, command: str) -> str:
         ((name, score),) = scores.items()
         return score_page(NamedScore(name, score, intervals_of(score), score.findings.findings), command, movie)
     programs = sum(entry.dataset == dataset for entry in leaderboard.entries)
-    return comparison_page(compare_scores(scores), command, movie, programs=programs)
+    suspect = {
+        program: [wording().say(text) for text in texts]
+        for (place, program), texts in leaderboard.suspect.items()
+        if place == dataset and program in best
+    }
+    return comparison_page(compare_scores(scores), command, movie, programs, suspect)
 
 
 def _movie(leaderboard: Leaderboard, dataset: str, scores: dict[str, Score]) -> Movie | None:

@@ -11,6 +11,7 @@ from flatmetric.scoring.score import Score
 _EXACT_NM = 0.15  # two places that were rounded to 0.1 nm are not further apart
 _NARROWEST_NM = 75.0  # standard deviation of the narrowest spots: blue-green light and the largest apertures in use
 _FEWEST = 20  # pairs, for a median
+_FEWEST_PHOTONS = 50  # of a spot that can be found: with less, the column holds something else
 _OF_MEDIAN = np.sqrt(2 * np.log(2))  # of the distances of a Gaussian in the plane, in its standard deviations
 
 
@@ -55,10 +56,9 @@ def closeness_of(score: Score) -> Closeness:
         return Closeness(exact, error)
     together = _averaged(score, pairs.truth, pairs.pred)
     photons = np.asarray(np.bincount(together, np.maximum(truth.photons[pairs.truth], 0.0))[together])
-    bright = photons > 0
-    if np.count_nonzero(bright) < _FEWEST:
+    if np.median(photons) < _FEWEST_PHOTONS:
         return Closeness(exact, error)
-    ratio = np.median(away[bright] * np.sqrt(photons[bright])) / (_OF_MEDIAN * _NARROWEST_NM)
+    ratio = np.median(away * np.sqrt(photons)) / (_OF_MEDIAN * _NARROWEST_NM)
     return Closeness(exact, error, error / float(ratio) if ratio > 0 else None)
 
 

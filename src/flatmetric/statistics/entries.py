@@ -17,7 +17,14 @@ from flatmetric.quality.findings import Finding
 from flatmetric.scoring.score import Score
 from flatmetric.scoring.too_good import Closeness, closeness_of
 from flatmetric.statistics.intervals import check_has_truth
-from flatmetric.statistics.sampling import block_from_autocorrelation, block_places, block_sums, cell_table, sampling_of
+from flatmetric.statistics.sampling import (
+    block_from_autocorrelation,
+    block_places,
+    block_sums,
+    cell_table,
+    frames_inside,
+    sampling_of,
+)
 from flatmetric.statistics.variation import Cells, MoleculeVariation, Variation, variation_of_blocks
 
 _SAMPLED = 64  # rows by which a copy is known: two results that share them by chance share all
@@ -157,8 +164,10 @@ def vary_together(entries: Sequence[Entry], certainty: Certainty) -> Joint:
         block = certainty.block
     else:
         # What programs differ by may be remembered longer than what they have in common.
-        apart = added - added.mean(axis=1, keepdims=True)
-        block = max(*(entry.block for entry in entries), block_from_autocorrelation(frames, span, list(apart.T)))
+        inside = frames_inside(frames, span)
+        apart = (added - added.mean(axis=1, keepdims=True))[inside]
+        own = block_from_autocorrelation(frames[inside], span, list(apart.T))
+        block = max(*(entry.block for entry in entries), own)
     each = block_sums(frames, costs / total, span, block)
     return Joint(values, variation_of_blocks(block_sums(frames, added, span, block)), block, len(each), each)
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from flatmetric._arrays import FloatArray, IntArray
+from flatmetric._arrays import BoolArray, FloatArray, IntArray
 from flatmetric._dataclass import dataclass
 from flatmetric.matching.matcher import neighbours
 from flatmetric.metrics.base import SUMMED
@@ -50,13 +50,18 @@ class Sampling:
     @cached_property
     def blocks(self) -> int:
         """The number of independent blocks in the span of the truth."""
-        inside = self.frames[(self.frames >= self.span[0]) & (self.frames <= self.span[1])]
-        return int(block_places(inside, self.span, self.block)[1])
+        inside = frames_inside(self.frames, self.span)
+        return int(block_places(self.frames[inside], self.span, self.block)[1])
 
     @property
     def molecule_cells(self) -> Cells | None:
         """The cells where molecules are the units; None where blocks are."""
         return self.cells if self.blocks < ENOUGH_BLOCKS else None
+
+
+def frames_inside(frames: IntArray, span: tuple[int, int]) -> BoolArray:
+    """Which frames lie in the span of the truth: what happens outside says nothing about how long frames are alike."""
+    return np.asarray((frames >= span[0]) & (frames <= span[1]))
 
 
 def block_places(frames: IntArray, span: tuple[int, int], block: int) -> tuple[IntArray, int]:
@@ -112,8 +117,9 @@ def sampling_of(score: Score, block: int | None = None) -> Sampling:
     if block is not None:
         return Sampling(sums.frame, span, block)
     if molecule is None or len(np.unique(molecule)) == len(molecule):  # none is seen twice: perhaps the ids are rows
-        columns = sums.per_frame.n_truth, sums.per_frame.own_flat
-        return Sampling(sums.frame, span, block_from_autocorrelation(sums.frame, span, columns))
+        inside = frames_inside(sums.frame, span)
+        columns = [column[inside] for column in (sums.per_frame.n_truth, sums.per_frame.own_flat)]
+        return Sampling(sums.frame, span, block_from_autocorrelation(sums.frame[inside], span, columns))
     life, stay = _life(frame, molecule)
     length = span[1] - span[0] + 1
     shortest = max(_STAYS * stay, length // (4 * len(frame)))  # a few rows far apart need few stretches

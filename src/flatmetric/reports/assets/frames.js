@@ -82,7 +82,7 @@ class Frames {
       const each = frame.truth.x.length ? `, ${fixed(one.cost / frame.truth.x.length, 1)} nm per molecule` : '';
       const cost = content.unit === 'molecule' ? `costs ${fixed(one.cost, 1)} nm in all${each}` : `adds ${(one.cost / content.frames.molecules).toPrecision(3)} nm to the Flat Metric`;
       plane.holder.previousElementSibling.textContent = `${name}${frame.frame} (${this.place + 1} of ${this.list.length}): ${frame.truth.x.length} true, ${
-        one.x.length} found; ${moved} displaced, ${frame.truth.x.length - moved} missed, ${alone} false; ${cost}.`;
+        one.x.length} found; ${moved} displaced, ${frame.truth.x.length - moved} missed, ${alone} false by the transport plan; ${cost}.`;
     });
     slider.setAttribute('aria-valuetext', byId('frame-a-text').textContent);
     await this.loadImage(frame.frame);
