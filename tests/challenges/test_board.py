@@ -15,6 +15,7 @@ import pytest
 
 import flatmetric as fm
 from flatmetric.challenges.drafts import letters_to_teams
+from flatmetric.options.scoring import Imaging
 from flatmetric.scoring.too_good import closeness_of
 from tests.challenges.board import (
     CHEATS,
@@ -231,6 +232,15 @@ def test_no_honest_result_is_too_good() -> None:
         close = closeness_of(fm.score(truth, result, check=False))
         assert close.exact < 0.1, result
         assert close.error is None or close.least is None or close.error > 2 * close.least, result
+
+
+def test_known_spots_and_background_sharpen_the_bound() -> None:
+    truth = truth_of(4)
+    near = found(truth, 4, 0.9, 2.0, false=0)
+    plain = closeness_of(fm.score(truth, near))
+    known = closeness_of(fm.score(truth, near, bound=Imaging(pixel_size=100.0, sigma=130.0, background=100.0)))
+    assert plain.error == known.error and plain.least is not None and known.least is not None
+    assert plain.least < 2.5 < 9.0 < known.least
 
 
 def test_results_averaged_over_the_frames_of_a_molecule_are_not_too_good() -> None:

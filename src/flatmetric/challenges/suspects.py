@@ -65,7 +65,8 @@ def find_suspects(entries: Sequence[Entry], lam: float) -> Suspects:
             more = "" if len(others) == 1 else f" and {len(others) - 1} more"
             texts.append((f"copy of {others[0]}{more}", f"a copy of {', '.join(others)}"))
         texts += _too_good(entry)
-        if value is not None and value > lam * (1 + 1e-9):
+        certain = any(map(_is_certain, own))
+        if value is not None and value > lam * (1 + 1e-9) and not certain:
             texts.append(("worse than empty", f"worse than an empty file, which has {lam:g} nm"))
         if texts:
             marks[result] = ", ".join(dict.fromkeys(mark for mark, _ in texts))
@@ -74,7 +75,7 @@ def find_suspects(entries: Sequence[Entry], lam: float) -> Suspects:
         if noted:
             notes[result] = noted
         worse = value is not None and value > lam and bool(own)
-        if worse or entry.closeness.exact >= _ON_THE_TRUTH or any(map(_is_certain, own)):
+        if worse or entry.closeness.exact >= _ON_THE_TRUTH or certain:
             wrong.add(result)
     return Suspects(remarks, marks, frozenset(wrong), shared, notes, findings)
 
@@ -131,7 +132,7 @@ def _too_good(entry: Entry) -> list[tuple[str, str]]:
         return [("the truth", f"identical to the truth: {share}")]
     if close.error is None or close.least is None or close.error >= _TOO_PRECISE * close.least:
         return []
-    compared = f"the Cramer-Rao bound of spots of these photons, without background, is {close.least:.2g} nm"
+    compared = f"the Cramer-Rao bound for spots of these photons is {close.least:.2g} nm"
     return [("too precise", f"more precise than light allows: its median error is {close.error:.2g} nm, {compared}")]
 
 

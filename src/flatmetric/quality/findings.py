@@ -68,8 +68,7 @@ def by_words(estimate: Any) -> str:
 
 
 def _shift_words(estimate: Any) -> str:
-    why = "the peak of all displacements; the bias is the mean of matches"
-    return f"everything is shifted by {by_words(estimate)} ({why})"
+    return f"everything is shifted by {by_words(estimate)}, the most frequent displacement"  # the bias is the mean
 
 
 def _border_words(estimate: Any) -> str:

@@ -134,5 +134,7 @@ def _pairs(board: Board, program: str) -> str:
                 other, sign = (pair.b, 1) if pair.a == program else (pair.a, -1)
                 difference = sign * pair.difference
                 rows.append([board.linked(other), dataset, (f"{difference:+.2f}", difference), pair_sentence(pair)])
+    if not rows:
+        return paragraph("It is in no comparison.", "note")
     header = ["other program", "data set", "difference [nm]", "conclusion"]
     return table("pairs", f"Flat Metric of {program} minus that of another", header, rows, sortable=True, search=True)

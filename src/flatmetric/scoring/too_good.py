@@ -20,8 +20,8 @@ class Closeness:
     """How close the detections of a result are to true molecules.
 
     `exact` is the share of them that lie on one but for rounding. `error` is the median distance of pairs, nm; `least`
-    is the least median that the photons allow, nm, for the narrowest spots without background; None where photons are
-    not known, or pairs are few.
+    is the least median that the photons allow, nm: with the spots and the background that were given for the precision
+    bound, or else for the narrowest spots without background. None where photons are not known, or pairs are few.
     """
 
     exact: float = 0.0
@@ -58,8 +58,11 @@ def closeness_of(score: Score) -> Closeness:
     photons = np.asarray(np.bincount(together, np.maximum(truth.photons[pairs.truth], 0.0))[together])
     if np.median(photons) < _FEWEST_PHOTONS:
         return Closeness(exact, error)
-    ratio = np.median(away * np.sqrt(photons)) / (_OF_MEDIAN * _NARROWEST_NM)
-    return Closeness(exact, error, error / float(ratio) if ratio > 0 else None)
+    ratio = float(np.median(away * np.sqrt(photons))) / (_OF_MEDIAN * _NARROWEST_NM)
+    least = error / ratio if ratio > 0 else 0.0
+    if score.bound is not None and score.bound.rmse_xy is not None and len(np.unique(together)) == len(together):
+        least = max(least, score.bound.rmse_xy / np.sqrt(2) * _OF_MEDIAN)
+    return Closeness(exact, error, float(least) or None)
 
 
 def _averaged(score: Score, of_truth: IntArray, of_pred: IntArray) -> IntArray:
