@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -214,11 +216,14 @@ def score_tables(
         raise InputError("the images need the size of the field; give fov= in nm")
     dim, workers = dimension(truth, pred, rules), thread_count(threads)
     matched = match_tables(truth, pred, rules, dim, workers)
-    flat = flat_metric_of(matched, options)
     photons_known = matched.truth.photons is not None and matched.pred.photons is not None
-    sums = frame_sums(matched, flat, FormulaSettings(dim, photons_known, options))
-    rows = Rows(matched, options, rules.fov)
-    measured = {part: family.measured(rows) for part, family in FAMILIES.items() if family.is_wanted(options)}
+    with _aside(workers) as begun:  # what needs no sums over frames, beside these
+        rows = Rows(matched, options, rules.fov)
+        wanted = [(part, family.measured) for part, family in FAMILIES.items() if family.is_wanted(options)]
+        measures = begun(lambda: {part: measured(rows) for part, measured in wanted})
+        flat = flat_metric_of(matched, options)
+        sums = frame_sums(matched, flat, FormulaSettings(dim, photons_known, options))
+        measured = measures()
     return Score(
         options=options,
         dim=dim,
@@ -228,6 +233,16 @@ def score_tables(
         sums=sums,
         flat_result=flat,
     )
+
+
+@contextmanager
+def _aside(threads: int) -> Iterator[Callable[[Callable[[], Any]], Callable[[], Any]]]:
+    """Begin work on another thread, where there may be one; what is returned waits for it."""
+    if threads == 1:
+        yield lambda work: work
+        return
+    with ThreadPoolExecutor(1) as pool:
+        yield lambda work: pool.submit(work).result
 
 
 def families_and_reasons(sums: Sums, measured: Mapping[str, Mapping[str, Measure]]) -> dict[str, Any]:

@@ -41,8 +41,8 @@ def closeness_of(score: Score) -> Closeness:
     >>> truth = {"frame": list(range(1, 31)), "x": [0.0] * 30, "y": [0.0] * 30, "photons": [2500.0] * 30}
     >>> jitter = dict(truth, x=[0.3 + 0.01 * k for k in range(30)])
     >>> found = closeness_of(fm.score(truth, jitter))
-    >>> round(found.error, 2), round(found.least, 2)
-    (0.45, 1.77)
+    >>> round(found.error, 1), round(found.least, 1)
+    (0.4, 1.8)
     """
     matched = score.matched
     pairs = matched.counted
