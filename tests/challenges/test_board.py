@@ -15,6 +15,7 @@ import pytest
 
 import flatmetric as fm
 from flatmetric.challenges.drafts import letters_to_teams
+from flatmetric.challenges.submissions import program_name
 from flatmetric.options.scoring import Imaging
 from flatmetric.scoring.too_good import closeness_of
 from tests.challenges.board import (
@@ -77,7 +78,7 @@ def test_every_team_has_a_row(folder: Path, printed: list[str]) -> None:
     assert names == numbered | {"team24.csv", "team24.txt", "archive"}
     reasons = {row["program"]: row["reason"] for row in rows_of(folder)}
     assert reasons["team24.csv"] == "2 results are called team24; keep one, or rename them"
-    assert "no column is known as x" in reasons["team25"]
+    assert reasons["team25"].endswith("team25.json: is JSON, which holds no table; give a localization file")
     assert 'the folder has 2 tables (first.csv, second.csv); keep one, or say which: member = "' in reasons["team26"]
     assert "the folder has no table" in reasons["team27"]
     assert reasons["team28"] == reasons["archive"] == ""
@@ -120,11 +121,38 @@ def test_what_is_certainly_wrong_is_below_the_line_and_spoils_nothing(board: dic
 
 
 def test_suspects_can_be_ranked_or_left_out(folder: Path) -> None:
-    for option, expected in (("--include-suspect", 27), ("--exclude-suspect", 9)):
+    for option, expected in (("--include-suspect", 27), ("--exclude-suspect", 12)):
         out = folder.parent / option.strip("-")
         assert run("leaderboard", folder, "--out", out, option).returncode == 0
         content = json.loads((out / "leaderboard.json").read_text())
         assert len(content["datasets"]["one"]) == expected, option
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--exclude", "nobody"), "--exclude is 'nobody', which has no result here"),
+        (("--exclude-suspect", "--include-suspect"), "contradict each other; give one"),
+    ],
+)
+def test_wrong_choices_are_one_sentence(folder: Path, words: tuple[str, ...], sentence: str) -> None:
+    out = run("leaderboard", folder, "--out", folder.parent / "choices", *words)
+    assert out.returncode == 2 and sentence in out.stderr and out.stderr.count("\n") == 1
+    out = run("leaderboard", folder, "--report", folder)
+    assert out.returncode == 2 and "--report is the folder of the data sets" in out.stderr
+
+
+def test_dots_are_parts_of_names() -> None:
+    names = ["fit v1.2.csv", "fit v1.3.csv", "J. Doe.hdf5", "a.b [x].csv.gz", "plain"]
+    assert [program_name(Path(name)) for name in names] == ["fit v1.2", "fit v1.3", "J. Doe", "a.b [x]", "plain"]
+
+
+def test_a_drift_around_the_middle_is_found() -> None:
+    truth = truth_of(5)
+    right = found(truth, 5, 0.85, 15.0)
+    time = right.frame / right.frame.max() - 0.5
+    finding = fm.check(truth, dataclasses.replace(right, x=right.x + 120 * time))[0]
+    assert finding.kind == "drift" and finding.estimate["x"] == pytest.approx(120, abs=12)
 
 
 def test_detections_outside_the_movie_are_many_units() -> None:
@@ -184,7 +212,9 @@ def test_letters_say_what_to_correct_and_nothing_about_molecules(folder: Path, p
     assert "wrong: x and y are exchanged" in letters["team10"]
     assert "not scored, 2 results are called team24" in letters["team24.csv"]
     assert str(folder) not in "".join(letters.values())
-    assert "wrong: another team has handed in the same result" in letters["team22"]
+    assert "note: another team has handed in the same result" in letters["team22"]
+    assert "worth fixing: all positions are shifted\n" in letters["team16"]
+    assert "wrong: it holds the true positions" in letters["team06"] and "is JSON" in letters["team25"]
     assert "team21" not in letters["team22"]  # teams are not told on
     truth = truth_of(0)
     for text in letters.values():
@@ -198,7 +228,8 @@ def test_a_redacted_board_has_ranks_and_nothing_else(folder: Path) -> None:
     assert sorted(path.name for path in pages.iterdir()) == ["index.html", "programs"]
     index = (pages / "index.html").read_text()
     one = (pages / "programs" / "team02.html").read_text()
-    assert "team07 (suspect: too precise) leads with 13.0 nm" in index
+    assert "one: team07 leads with 13.0 nm" in index and "too precise" not in index and "--redacted" not in index
+    assert not re.search(r'"(value|difference)":-?\d\.\d{4}', index)
     assert "id='frames'" not in one and "id='next'" not in one and "Place 3 of 14 overall; place 3 of 14 in one" in one
     board = fm.leaderboard(folder, out=folder.parent / "again").redacted()
     for entry in board.entries:

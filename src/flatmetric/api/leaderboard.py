@@ -45,7 +45,7 @@ def leaderboard(
     >>> (folder / "D" / "results").mkdir(parents=True)
     >>> rows = "".join(f"{k},{37 * k % 6400},{91 * k % 6400},0,900\n" for k in range(1, 41))
     >>> _ = (folder / "D" / "truth.csv").write_text(rows)
-    >>> _ = (folder / "D" / "results" / "mine.csv").write_text(rows)
+    >>> _ = (folder / "D" / "results" / "mine.csv").write_text(rows.replace(",0,900", "5,0,900"))
     >>> [(s.place, s.program) for s in fm.leaderboard(folder).ranking.overall]
     [(1, 'mine')]
     """

@@ -19,6 +19,13 @@ if TYPE_CHECKING:
     from flatmetric.challenges.submissions import Submission
 
 
+_TOLD = {
+    "copy of": "note: another team has handed in the same result",
+    "worse than empty": "note: it is worse than an empty file",
+    "no detection": "note: it has no detection",
+    "the truth": "wrong: it holds the true positions",
+}
+"""What a team is told about a mark of its result."""
 _READING = {field.name for field in dataclasses.fields(ReadOptions)}
 
 
@@ -42,10 +49,20 @@ def draft_fixes(board: Leaderboard) -> str:
             lines.append(f"# {one.program} in {one.dataset}, {printable(why)}")
             options |= finding.options
         lines += _table(_path_of(one), options)
+    for (dataset, program), findings in board.suspects.findings.items():
+        lines += [
+            f"# {program} in {dataset}, {one.severity}: {printable(one.what())} (check can write it fixed)"
+            for one in findings
+            if one.type.change is not None and not one.options
+        ]
+    for dataset, texts in board.suspects.shared.items():
+        lines += [f"# {dataset}: {printable(text)}" for text in texts]
     if len(lines) == 1:
-        lines.append("# There is nothing to fix.")
+        lines.append("# Nothing new was found.")
+    if known:
+        lines += ["", "# In use already:"]
     for path, options in known.items():
-        lines += ["", *_table(path, options)]
+        lines += _table(path, options)
     return "\n".join(lines) + "\n"
 
 
@@ -81,9 +98,8 @@ def letters_to_teams(board: Leaderboard) -> dict[str, str]:
             lines.append(f"{printable(dataset)}: {outcome}.")
             for finding in board.suspects.findings.get(result, ()):
                 if finding.is_fault and finding.kind != "file":
-                    lines.append(f"  {finding.severity}: {printable(finding.what())}")
-            if any("copy of" in text for text in board.suspect.get(result, ())):
-                lines.append("  wrong: another team has handed in the same result")
+                    lines.append(f"  {finding.severity}: {printable(finding.for_its_team())}")
+            lines += [f"  {words}" for mark, words in _TOLD.items() if mark in board.suspects.marks.get(result, "")]
         letters[program] = "\n".join(lines) + "\n"
     return letters
 
@@ -103,4 +119,4 @@ def _without_folders(reason: str, board: Leaderboard) -> str:
     """A reason in which files have no folders of the organiser."""
     for one in board.submissions:
         reason = reason.replace(f"{one.result.parent}/", "").replace(f"{one.truth.parent}/", "")
-    return printable(reason)
+    return printable(reason).split("; ")[0]  # what follows is for organisers

@@ -10,6 +10,7 @@ import numpy as np
 
 from flatmetric.challenges.suspects import Suspects
 from flatmetric.statistics.comparison import Pair
+from flatmetric.statistics.correlations import Correlation
 from flatmetric.statistics.entries import Entry
 from flatmetric.statistics.ranking import Standing
 
@@ -30,17 +31,18 @@ def redacted(board: Leaderboard) -> Leaderboard:
         overall=tuple(map(_standing, ranking.overall)),
         pairs={name: tuple(map(_pair, pairs)) for name, pairs in ranking.pairs.items()},
         kinds={},
+        correlations=tuple(map(_correlation, ranking.correlations)),
     )
-    suspects = Suspects({result: [mark] for result, mark in board.suspects.marks.items()}, board.suspects.marks)
     return replace(
         board,
         ranking=told,
         entries=tuple(map(_entry, board.entries)),
-        failures=dict.fromkeys(board.failures, "not scored; the organisers know why"),
+        failures=dict.fromkeys(board.failures, "the organisers know why"),
         ignored={},
         submissions=(),
         options=None,
-        suspects=suspects,
+        suspects=Suspects(),  # nobody is accused in public
+        left_out=dict.fromkeys(board.left_out, "left out"),
         is_redacted=True,
     )
 
@@ -62,6 +64,10 @@ def _span(interval: tuple[float, float] | None) -> tuple[float, float] | None:
 
 def _standing(one: Standing) -> Standing:
     return replace(one, flat_metric=rounded(one.flat_metric), flat_metric_interval=_span(one.flat_metric_interval))
+
+
+def _correlation(one: Correlation) -> Correlation:
+    return replace(one, value=None if one.value is None else rounded(one.value), interval=_span(one.interval))
 
 
 def _pair(one: Pair) -> Pair:

@@ -14,6 +14,12 @@ from flatmetric.formats.file_options import FILE_OPTIONS, file_options_in, membe
 _SIDE_FILES = (".yaml", ".yml", ".json")  # belong to a table of the same name
 _WORDS = (".md", ".toml", ".pdf", ".rst")  # are about results
 _SIMULATED = "activations.csv"  # the truth that `simulate` writes
+_SUFFIXES = frozenset(
+    (
+        *(".csv", ".tsv", ".txt", ".dat", ".xls", ".json", ".yaml", ".yml", ".hdf5", ".h5", ".hdf", ".mat", ".parquet"),
+        *(".smlm", ".bin", ".loc", ".locs", ".pts", ".3d", ".xy", ".npy", ".npz", ".pkl", ".gz", ".zst", ".zip"),
+    )
+)
 _NAMED = 3  # tables of a folder in a sentence
 _PARTS = "____"  # between the parts of the challenge's file names
 TUNED = "-tuned"
@@ -140,11 +146,18 @@ def program_name(path: Path) -> str:
 
     Examples
     --------
-    >>> program_name(Path("MT0.N1.LD____AS____Picasso____standard.csv")), program_name(Path("trackpy.csv"))
-    ('Picasso', 'trackpy')
+    >>> program_name(Path("MT0.N1.LD____AS____Picasso____standard.csv")), program_name(Path("fit v1.2.csv.gz"))
+    ('Picasso', 'fit v1.2')
     """
     parts = path.name.split(_PARTS)
-    return parts[2] if len(parts) >= 3 else path.name.split(".")[0]
+    return parts[2] if len(parts) >= 3 else _without_suffixes(path)
+
+
+def _without_suffixes(path: Path) -> str:
+    """The name of a file without the suffixes of tables and archives; other dots are parts of the name."""
+    while path.suffix.lower() in _SUFFIXES and path.stem:
+        path = path.with_suffix("")
+    return path.name
 
 
 def program_names(paths: list[Path]) -> list[str]:
@@ -157,7 +170,7 @@ def program_names(paths: list[Path]) -> list[str]:
     """
     if len(set(paths)) < len(paths):
         raise InputError(f"{next(p for p in paths if paths.count(p) > 1)}: is given twice; give each result once")
-    short = [path.name.split(".")[0] or path.name for path in paths]
+    short = [_without_suffixes(path) for path in paths]
     return short if len(set(short)) == len(short) else [str(path) for path in paths]
 
 

@@ -10,14 +10,15 @@ import numpy as np
 
 from flatmetric._dataclass import dataclass
 from flatmetric.challenges.submissions import tuned_name
+from flatmetric.errors import InputError
 from flatmetric.quality.findings import Finding
 from flatmetric.quality.remarks import remarks_on
 from flatmetric.statistics.entries import Entry
 
 _NEAR = 1.0  # nm: a copy may have been rounded
 _FEWEST_ALIKE = 10  # rows
-_ON_THE_TRUTH = 0.5  # of the detections
-_TOO_PRECISE = 0.5  # of the least possible error: bounds and photons are not known better than that
+_ON_THE_TRUTH = 0.1  # of the detections: real results have less than a hundredth there
+_TOO_PRECISE = 0.9  # of the least possible error; real results have more than three times that
 _SAME_PIXEL = 0.02  # of a pixel size: the data sets of one team have the same camera
 
 Result = tuple[str, str]
@@ -47,7 +48,7 @@ def find_suspects(entries: Sequence[Entry], lam: float) -> Suspects:
 
     Examples
     --------
-    >>> entry = Entry("d", "p", {"flat_metric": 200.0}, 1, np.array([1]), np.array([200.0]), np.array([1.0]))
+    >>> entry = Entry("d", "p", {"flat_metric": 200.0}, 1, np.array([1]), np.array([200.0]), np.array([1.0]), rows=9)
     >>> find_suspects([entry], 125.0).remarks
     {('d', 'p'): ['worse than an empty file, which has 125 nm']}
     """
@@ -68,6 +69,8 @@ def find_suspects(entries: Sequence[Entry], lam: float) -> Suspects:
         certain = any(map(_is_certain, own))
         if value is not None and value > lam * (1 + 1e-9) and not certain:
             texts.append(("worse than empty", f"worse than an empty file, which has {lam:g} nm"))
+        if entry.rows == 0 and entry.frames.size:
+            texts.append(("no detection", "it has no detection"))
         if texts:
             marks[result] = ", ".join(dict.fromkeys(mark for mark, _ in texts))
             remarks[result] = [text for _, text in texts]
@@ -173,8 +176,19 @@ def left_out(
     Those are the results of programs in `exclude`, and what is certainly wrong; or everything that looks wrong
     (`all_suspects`), or nothing of it (`none`).
     """
+    programs = {entry.program for entry in entries}
+    for name in exclude:
+        if name not in programs:
+            raise InputError(f"exclude is {name!r}, which has no result here; give the name of a program")
+    if all_suspects and none:
+        raise InputError("exclude_suspect= and include_suspect= contradict each other; give one")
     out: Mapping[Result, str] = {}
     if not none:
-        out = {result: suspects.marks[result] for result in suspects.marks if all_suspects or result in suspects.wrong}
+        # Whose the original is, can't be told: copies are marked and no more.
+        out = {
+            result: mark
+            for result, mark in suspects.marks.items()
+            if result in suspects.wrong or (all_suspects and not mark.startswith("copy of"))
+        }
     named = {(entry.dataset, entry.program): "excluded" for entry in entries if entry.program in exclude}
     return {**out, **named}

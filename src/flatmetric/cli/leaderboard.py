@@ -52,6 +52,8 @@ def leaderboard(
     page = None if flags.report is None else check_page(flags.report)
     if flags.redacted and page is None:
         raise InputError("redacted= needs a report; give report= too")
+    if flags.report is not None and flags.report.resolve() == folder.resolve():
+        raise InputError("report= is the folder of the data sets; give another")
     files = [keywords["latex"], keywords["draft_fixes"]]
     check_outputs([page, *files], [*files_of_board(folder, target), *rule_files(keywords)])
     try:

@@ -122,6 +122,8 @@ def _unknown(candidate: Candidate) -> str:
             "is an HDF5 file, but not of Picasso, DECODE, storm-analysis or SMAP, and without a table with columns for "
             "x and y; give a localization file"
         )
+    if candidate.source.head.lstrip()[:1] in (b"{", b"["):
+        return "is JSON, which holds no table; give a localization file"
     if not head.lines:
         return "is neither a text table nor a known binary format; give a localization file"
     if head.header is None:

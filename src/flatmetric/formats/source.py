@@ -25,6 +25,7 @@ _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 ZIP = b"PK\x03\x04"
 _EMPTY_ZIP = b"PK\x05\x06"
+_ABOUT = (".md", ".pdf", "readme.txt", "license.txt")  # lies beside a table
 
 
 class Source:
@@ -183,7 +184,7 @@ class Source:
             return None
         if "[Content_Types].xml" in entries:
             raise InputError(f"{self.name}: is an office document, not a table; save the sheet as CSV")
-        names = [name for name in entries if not name.startswith("__MACOSX/")]
+        names = [name for name in entries if not name.startswith("__MACOSX/") and not name.lower().endswith(_ABOUT)]
         if not names:
             raise InputError(f"{self.name}: the zip archive holds no file")
         if len(names) > 1:

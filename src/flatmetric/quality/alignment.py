@@ -70,7 +70,10 @@ def scale_rotation_drift(case: Case) -> Finding | None:
     if best == 1:
         return Finding("rotation", _turned(fit, angle), None, None, certainty)
     frames = int(case.pred.frame.min()), int(case.pred.frame.max())
-    estimate = {"x": float(fit.drift[0]), "y": float(fit.drift[1]), "frames": frames}
+    # Drift is corrected against the first frame, or against the middle of the movie: where the fit has no displacement.
+    still = -float(fit.constant @ fit.drift) / drift**2
+    origin = 0.5 if still > 0.25 else 0.0
+    estimate = {"x": float(fit.drift[0]), "y": float(fit.drift[1]), "frames": frames, "origin": origin}
     return Finding("drift", estimate, None, None, certainty)
 
 

@@ -35,7 +35,8 @@ class FindingType:
     rules of the score does (`by_rules`). `gross` marks errors of frames, axes and unit, after which no number describes
     the program. `is_limit` marks a limit of the program, which is not an error of the file, and `harmless` what does
     not make advice on the program misleading. `far` says of an estimate whether it is beyond what any program does to
-    positions, whatever the gain. `truth` is the part of the truth to look at where all results have it.
+    positions, whatever the gain. `truth` is the part of the truth to look at where all results have it, `unmeasured`
+    are words for those who must not learn about the truth.
     """
 
     words: Callable[[Any], str]
@@ -47,6 +48,7 @@ class FindingType:
     harmless: bool = False
     far: Callable[[Any], bool] = lambda _: False
     truth: str = ""
+    unmeasured: str = ""
 
 
 def _field_words(estimate: Any) -> str:
@@ -89,7 +91,7 @@ def _turned_back(pred: Localizations, estimate: Any) -> dict[str, Any]:
 
 def _without_drift(pred: Localizations, estimate: Any) -> dict[str, Any]:
     first, last = estimate["frames"]
-    time = (pred.frame - first) / max(1, last - first)
+    time = (pred.frame - first) / max(1, last - first) - estimate["origin"]
     return {axis: getattr(pred, axis) - estimate[axis] * time for axis in "xy"}
 
 
@@ -108,7 +110,11 @@ FINDINGS: dict[str, FindingType] = {
         gross=True,
     ),
     "no_overlap": FindingType(
-        _no_overlap_words, step="score it against the truth of its own movie", gross=True, truth="frames"
+        _no_overlap_words,
+        step="score it against the truth of its own movie",
+        gross=True,
+        truth="frames",
+        unmeasured="it has no frame in common with the truth",
     ),
     "frame_offset": FindingType(
         lambda offset: f"frames are off by {offset:+d}",
@@ -130,6 +136,7 @@ FINDINGS: dict[str, FindingType] = {
         _mirrored_back,
         gross=True,
         truth="axes",
+        unmeasured="an axis is mirrored",
     ),
     "rotated_axes": FindingType(
         lambda estimate: f"the field is turned by {estimate['degrees']:g} degrees",
@@ -142,18 +149,21 @@ FINDINGS: dict[str, FindingType] = {
         _unscaled,
         gross=True,
         truth="unit",
+        unmeasured="positions are not in nm",
     ),
     "scale": FindingType(
         lambda factor: f"positions are {factor:.5g} times the true ones ({100 * (factor - 1):+.2g} %)",
         _unscaled,
         far=lambda factor: abs(factor - 1) > _FAR_SHARE,
         truth="pixel size",
+        unmeasured="positions have the wrong scale: check the pixel size",
     ),
     "rotation": FindingType(
         lambda estimate: f"everything is turned by {estimate['degrees']:+.2f} degrees",
         _turned_back,
         far=lambda estimate: abs(math.radians(estimate["degrees"])) > _FAR_SHARE,
         truth="axes",
+        unmeasured="everything is turned by a small angle",
     ),
     "drift": FindingType(
         lambda estimate: (
@@ -162,6 +172,7 @@ FINDINGS: dict[str, FindingType] = {
         _without_drift,
         far=lambda estimate: math.hypot(estimate["x"], estimate["y"]) > _FAR_NM,
         truth="drift",
+        unmeasured="positions drift over the movie",
     ),
     "shift": FindingType(
         _shift_words,
@@ -169,6 +180,7 @@ FINDINGS: dict[str, FindingType] = {
         harmless=True,
         far=lambda estimate: math.hypot(estimate["x"], estimate["y"]) > _FAR_NM,
         truth="origin",
+        unmeasured="all positions are shifted",
     ),
     "z_sign": FindingType(
         lambda _: "z has the wrong sign",
@@ -187,6 +199,7 @@ FINDINGS: dict[str, FindingType] = {
         step="run the program to the end",
         far=lambda estimate: estimate["last_frame"] < (1 - _WORTH) * estimate["truth_last_frame"],
         truth="last frame",
+        unmeasured="it ends before the movie does",
     ),
     "blind_border": FindingType(_border_words, by_rules=True, is_limit=True),
     "worse_than_nothing": FindingType(
@@ -304,6 +317,17 @@ class Finding:
         if not options:
             return f"{self.what()} ({'write it again without them' if self._is_kept else 'check can write it fixed'})"
         return f"{self.what()} (submissions.toml: {options})"
+
+    def for_its_team(self) -> str:
+        """What looks wrong, without numbers that were measured on the truth.
+
+        Examples
+        --------
+        >>> shift = {"x": 25.3, "y": -9.0, "z": 0.0, "half_pixel": False}
+        >>> Finding("shift", shift, 84.0, 60.0, 1.0).for_its_team(), Finding("frame_offset", 1, 1, 1, 1).for_its_team()
+        ('all positions are shifted', 'frames are off by +1')
+        """
+        return self.type.unmeasured or self.what()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON; `mend` repeats `fix` under its old name.

@@ -135,7 +135,11 @@ def _problems(table: Localizations, expected: Expected) -> list[str]:
         problems.append(f"{int((table.photons < 0).sum())} rows have negative photons")
     if expected.truth is not None:
         found = check_tables(expected.truth, table)
-        told = [f"{one.severity}: {one.what()}" for one in found if one.severity != "note" and one.kind != "duplicates"]
+        told = [
+            f"{one.severity}: {one.for_its_team()}"
+            for one in found
+            if one.severity != "note" and one.kind != "duplicates"
+        ]
         return [*problems, *told]
     return [*problems, *_frame_problems(table, expected), *_field_problems(table, expected)]
 

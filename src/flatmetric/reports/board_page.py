@@ -61,6 +61,10 @@ class Board:
     dataset_links: Mapping[str, str] = field(default_factory=dict)
     is_redacted: bool = False
 
+    def made_by(self) -> str:
+        """How the page was made, for those who may know."""
+        return "" if self.is_redacted else parts.made_by(self.command)
+
     def entry(self, dataset: str, program: str) -> Entry:
         """The result of a program on a data set."""
         return next(one for one in self.entries if (one.dataset, one.program) == (dataset, program))
@@ -110,7 +114,7 @@ def board_page(board: Board, background: Background | None = None) -> str:
         rows = [[dataset, program, reason] for (dataset, program), reason in board.failures.items()]
         body = table("failures", "Results without a score", ["data set", "program", "reason"], rows)
         sections.append(Section("not-scored", "Not scored", body, printed=False))
-    sections.append(Section("method", "Method", paragraph(_METHOD) + parts.made_by(board.command), printed=False))
+    sections.append(Section("method", "Method", paragraph(_METHOD) + board.made_by(), printed=False))
     kept = {entry.program for entry in paired}
     content = {
         "kind": "board",

@@ -42,7 +42,7 @@ def program_page(board: Board, program: str, home: str) -> str:
         Section("results", "Results", _results(board, entries)),
         *([] if board.is_redacted else told),
         Section("others", "Compared with the others", _pairs(board, program)),
-        Section("method", "Method", parts.made_by(board.command), printed=False),
+        Section("method", "Method", board.made_by(), printed=False),
     ]
     series = [] if board.is_redacted else [_content(at, entry) for at, entry in enumerate(entries)]
     back = f"<a href='{escape(home)}'>All programs</a>"
