@@ -6,6 +6,7 @@ import csv
 import dataclasses
 import json
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -248,6 +249,17 @@ def test_letters_places_and_latex(folder: Path) -> None:
     rows = read_board(folder)["rows"]
     assert [row["dataset"] for row in rows[:3]] == ["overall"] * 3 and rows[0]["mean_rank"] == "1.0"
     assert board.to_pandas()["program"].tolist() == [row["program"] for row in rows]
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_letters_of_many_programs_hold_for_every_pair_and_take_no_time(share: float) -> None:
+    """Sets of programs that don't differ can be more than there are seconds in a year; few of them are needed."""
+    rng, names = np.random.default_rng(0), [f"p{k}" for k in range(120)]
+    apart = [(a, b, bool(rng.random() < share)) for k, a in enumerate(names) for b in names[k + 1 :]]
+    found = letters(names, [Pair(a, b, 1.0, None, 0.0, 0.0, 0.0, False, None, told) for a, b, told in apart])
+    groups = {name: set(re.findall(r"[a-z]|\(\d+\)", marks)) for name, marks in found.items()}
+    assert all(groups.values())
+    assert all(bool(groups[a] & groups[b]) != told for a, b, told in apart)
 
 
 def test_letters_of_a_chain() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -280,20 +280,41 @@ def letters(programs: Sequence[str], pairs: Sequence[Pair]) -> dict[str, str]:
     >>> letters(["a", "b", "c"], [near, *far])
     {'a': 'a', 'b': 'a', 'c': 'b'}
     """
-    apart = {frozenset((pair.a, pair.b)) for pair in pairs if pair.significant}
-    groups: list[set[str]] = [set(programs)]
-    for at, one in enumerate(programs):
-        for other in programs[at + 1 :]:
-            if frozenset((one, other)) not in apart:
-                continue
-            split = [group - {out} for group in groups if {one, other} <= group for out in (one, other)]
-            groups = [group for group in groups if not {one, other} <= group] + split
-            groups = [
-                g for k, g in enumerate(groups) if not any(g < h or (g == h and j < k) for j, h in enumerate(groups))
-            ]
     place = {program: at for at, program in enumerate(programs)}
-    groups.sort(key=lambda group: sorted(place[program] for program in group))
-    return {program: "".join(_letter(k) for k, group in enumerate(groups) if program in group) for program in programs}
+    # Which others don't differ significantly from each, as bits; a group is a set of programs that all don't differ.
+    alike = [(1 << len(programs)) - 1 - (1 << at) for at in range(len(programs))]
+    for pair in pairs:
+        if pair.significant:
+            a, b = place[pair.a], place[pair.b]
+            alike[a] &= ~(1 << b)
+            alike[b] &= ~(1 << a)
+    groups: list[int] = []
+    shared = [0] * len(programs)  # with whom each shares a letter already
+    for at, others in enumerate(alike):
+        while left := others & ~shared[at]:
+            group = 1 << at
+            candidates = others & alike[left.bit_length() - 1] | 1 << (left.bit_length() - 1)  # the furthest first
+            while candidates:
+                one = (candidates & -candidates).bit_length() - 1
+                group |= 1 << one
+                candidates &= alike[one]
+            groups.append(group)
+            for one in _bits(group):
+                shared[one] |= group
+        if not others:
+            groups.append(1 << at)
+    groups.sort(key=lambda group: list(_bits(group)))
+    return {
+        program: "".join(_letter(k) for k, group in enumerate(groups) if group >> at & 1)
+        for program, at in place.items()
+    }
+
+
+def _bits(number: int) -> Iterator[int]:
+    """The places of the bits that are set, lowest first."""
+    while number:
+        yield (number & -number).bit_length() - 1
+        number &= number - 1
 
 
 def _letter(k: int) -> str:
