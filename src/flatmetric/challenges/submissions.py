@@ -9,7 +9,7 @@ from pathlib import Path
 
 from flatmetric._dataclass import dataclass
 from flatmetric.errors import InputError
-from flatmetric.formats.file_options import FILE_OPTIONS, file_options_in, member_of
+from flatmetric.formats.file_options import FILE_OPTIONS, KnownOptions, file_options_in, member_of
 
 _SIDE_FILES = (".yaml", ".yml", ".json")  # belong to a table of the same name
 _WORDS = (".md", ".toml", ".pdf", ".rst")  # are about results
@@ -61,6 +61,7 @@ def find_submissions(folder: Path, out: Path | None = None) -> Submissions:
     submissions: list[Submission] = []
     ignored: dict[str, str] = {}
     unreadable: dict[tuple[str, str], str] = {}
+    known: KnownOptions = {}
     for place in sorted(path for path in folder.iterdir() if path.is_dir()):
         if place.name.startswith(".") or place == out:
             continue
@@ -87,7 +88,7 @@ def find_submissions(folder: Path, out: Path | None = None) -> Submissions:
                 ignored[path.relative_to(folder).as_posix()] = reason
                 continue
             try:
-                submissions.append(Submission(place.name, program_name(path), truths[0], _chosen(path)))
+                submissions.append(Submission(place.name, program_name(path), truths[0], _chosen(path, known)))
             except InputError as error:
                 unreadable[place.name, program_name(path)] = str(error)
     for place in (folder, *(path for path in folder.glob("*") if path.is_dir()), *folder.glob("*/results")):
@@ -118,15 +119,17 @@ def _not_a_result(path: Path, tables: Sequence[Path]) -> str | None:
         return "a hidden file"
     if path.is_file() and path.suffix in _WORDS:
         return "no table of localizations"
-    owner = next((one for one in tables if one != path and path.name.startswith(f"{one.stem}.")), None)
-    return f"belongs to {owner.name}" if owner is not None and path.suffix in _SIDE_FILES else None
+    if path.suffix not in _SIDE_FILES:
+        return None
+    owner = next((one for one in tables if path.name.startswith(f"{one.stem}.")), None)
+    return None if owner is None else f"belongs to {owner.name}"
 
 
-def _chosen(path: Path) -> Path:
+def _chosen(path: Path, known: KnownOptions) -> Path:
     """The table of a result: the file itself or, of a folder or an archive, the `member` that a `submissions.toml`
     names, or the only table of a folder.
     """
-    member = member_of(path)
+    member = member_of(path, known)
     if member is not None:
         return path / member
     if not path.is_dir():

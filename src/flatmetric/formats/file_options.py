@@ -42,9 +42,9 @@ def options_of_file(path: Path, options: ReadOptions, known: KnownOptions | None
     return ReadOptions(**(own | {name: value for name, value in given.items() if value not in (None, False)}))
 
 
-def member_of(path: Path) -> str | None:
+def member_of(path: Path, known: KnownOptions) -> str | None:
     """The table in a folder or an archive that a `submissions.toml` names with `member`; None if none does."""
-    member = _tables_for(path, {}).get(_MEMBER)
+    member = _tables_for(path, known).get(_MEMBER)
     if member is not None and (not isinstance(member, str) or Path(member).is_absolute() or ".." in Path(member).parts):
         raise InputError(f"{path}: member is {member!r}; give the name of a table in it")
     return member

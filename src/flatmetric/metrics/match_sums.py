@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from flatmetric._arrays import BoolArray, FloatArray
+from flatmetric._arrays import BoolArray, FloatArray, IntArray
 from flatmetric._dataclass import dataclass
 
 
@@ -23,7 +23,7 @@ class MatchedRows:
     uncertainty: FloatArray | None = None
     bound: FloatArray | None = None
 
-    def select(self, rows: BoolArray) -> MatchedRows:
+    def select(self, rows: BoolArray | IntArray | slice) -> MatchedRows:
         """Some of the pairs."""
         others = (self.truth_photons, self.pred_photons, self.uncertainty, self.bound)
         return MatchedRows(self.errors[rows], *(None if column is None else column[rows] for column in others))

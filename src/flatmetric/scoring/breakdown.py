@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from flatmetric._arrays import BoolArray, FloatArray, IntArray
+from flatmetric._arrays import FloatArray, IntArray
 from flatmetric._dataclass import dataclass
 from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations
@@ -223,17 +224,30 @@ def score_in_bins(score: Score, quantity: Quantity, bins: int = 10) -> list[Bin]
     truth_bin = np.clip(np.searchsorted(edges, of_truth, side="right") - 1, 0, len(edges) - 2)
     pred_bin = np.clip(np.searchsorted(edges, of_pred, side="right") - 1, 0, len(edges) - 2)
     pred_bin[matches.pred] = truth_bin[matches.truth]
-    pairs = score.sums.rows
+    costs, count = score.costs, len(edges) - 1
+    order, of_pairs = _by_bin(truth_bin[matches.truth], count)
+    pairs = score.sums.rows.select(order)
+    order, of_truths = _by_bin(truth_bin[matched.truth_kept], count)
+    mass, displaced, missed = (column[order] for column in (costs.truth_mass, costs.displaced, costs.missed))
+    order, of_preds = _by_bin(pred_bin[matched.pred_kept], count)
+    false = costs.false[order]
     return [
         _bin(
             score,
-            pairs.select(truth_bin[matches.truth] == k),
-            truth_bin[matched.truth_kept] == k,
-            pred_bin[matched.pred_kept] == k,
+            pairs.select(of_pairs[k]),
+            [column[of_truths[k]] for column in (mass, displaced, missed)],
+            false[of_preds[k]],
             (float(edges[k]), float(edges[k + 1])),
         )
-        for k in range(len(edges) - 1)
+        for k in range(count)
     ]
+
+
+def _by_bin(bins: IntArray, count: int) -> tuple[IntArray, list[slice]]:
+    """Rows in the order of their bins, as they are within each, and the slice of each bin."""
+    narrow = bins.astype(np.int16)  # which is sorted fastest
+    ends = np.concatenate([[0], np.cumsum(np.bincount(narrow, minlength=count))])
+    return np.argsort(narrow, kind="stable"), [slice(a, b) for a, b in itertools.pairwise(ends.tolist())]
 
 
 def _quantities(score: Score, quantity: Quantity) -> tuple[FloatArray, FloatArray]:
@@ -280,12 +294,13 @@ def _edges(values: FloatArray, quantity: Quantity, bins: int) -> FloatArray:
     return edges if len(edges) > 1 else np.array([low, high])
 
 
-def _bin(score: Score, pairs: MatchedRows, truth: BoolArray, pred: BoolArray, limits: tuple[float, float]) -> Bin:
-    """One bin, from its pairs and masks of the counted rows in it."""
-    n_truth, n_pred, costs = int(truth.sum()), int(pred.sum()), score.costs
+def _bin(
+    score: Score, pairs: MatchedRows, truth: list[FloatArray], false: FloatArray, limits: tuple[float, float]
+) -> Bin:
+    """One bin, from its pairs, the mass and costs (displaced, missed) of its molecules, and those of its detections."""
+    n_truth, n_pred = len(truth[0]), len(false)
     columns = {"n_truth": n_truth, "n_pred": n_pred, **sum_matches(pairs)}
     challenge, _ = evaluate(ChallengeScore, Sums.from_columns(columns, score.sums.total.settings))
-    mass = float(costs.truth_mass[truth].sum())
-    parts = [float(costs.displaced[truth].sum()), float(costs.missed[truth].sum()), float(costs.false[pred].sum())]
+    mass, *parts = (float(column.sum()) for column in (*truth, false))
     flat = [part / mass if mass > 0 else None for part in (sum(parts), *parts)]
     return Bin(*limits, n_truth, n_pred, challenge, *flat)
