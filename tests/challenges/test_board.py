@@ -142,6 +142,26 @@ def test_wrong_choices_are_one_sentence(folder: Path, words: tuple[str, ...], se
     assert out.returncode == 2 and "--report is the folder of the data sets" in out.stderr
 
 
+def test_results_without_depths_are_not_ranked_among_those_that_have_them(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    flat = truth_of(6)
+    truth = dataclasses.replace(flat, z=rng.uniform(-400, 400, len(flat)))
+    (tmp_path / "d" / "results").mkdir(parents=True)
+    truth.to_pandas().to_csv(tmp_path / "d" / "truth.csv", index=False)
+    for k, name in enumerate(("deep", "deeper", "flat")):
+        table = found(flat, k, 1.0, 20.0, false=0)
+        if name != "flat":
+            table = dataclasses.replace(table, z=truth.z)
+        table.to_pandas().to_csv(tmp_path / "d" / "results" / f"{name}.csv", index=False)
+    (tmp_path / "d" / "results" / "empty.csv").write_text("frame,x,y\n")
+    out = run("leaderboard", tmp_path, "--report", tmp_path / "pages")
+    assert out.returncode == 0, out.stderr
+    assert re.search(r"below +flat .* no depths, others have them \(--dim 2 ranks all\)", out.stdout), out.stdout
+    assert re.search(r"3 +empty .* no detection", out.stdout)
+    assert "Best of the 3 programs" in run("leaderboard", tmp_path).stdout
+    assert "4" in run("leaderboard", tmp_path, "--dim", "2", "--out", tmp_path / "flat").stdout.splitlines()[0]
+
+
 def test_dots_are_parts_of_names() -> None:
     names = ["fit v1.2.csv", "fit v1.3.csv", "J. Doe.hdf5", "a.b [x].csv.gz", "plain"]
     assert [program_name(Path(name)) for name in names] == ["fit v1.2", "fit v1.3", "J. Doe", "a.b [x]", "plain"]

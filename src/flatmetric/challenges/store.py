@@ -233,6 +233,7 @@ def _entry(kept: dict[str, Any], submission: Submission) -> Entry:
         None if kept["parts"] is None else tuple(map(float, kept["parts"])),  # type: ignore[arg-type]
         tuple(map(str, kept["advice"])),
         Closeness(*(kept["closeness"][name] for name in ("exact", "error", "least"))),
+        int(kept["dim"]),
     )
 
 

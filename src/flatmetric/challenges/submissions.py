@@ -20,6 +20,7 @@ _SUFFIXES = frozenset(
         *(".smlm", ".bin", ".loc", ".locs", ".pts", ".3d", ".xy", ".npy", ".npz", ".pkl", ".gz", ".zst", ".zip"),
     )
 )
+_OURS = ("leaderboard.json", "index.html")  # what this package wrote
 _NAMED = 3  # tables of a folder in a sentence
 _PARTS = "____"  # between the parts of the challenge's file names
 TUNED = "-tuned"
@@ -70,7 +71,7 @@ def find_submissions(folder: Path, out: Path | None = None) -> Submissions:
         if not truths:
             if results:
                 ignored[place.name] = "has results and no truth.* or activations.csv"
-            elif not (place / "leaderboard.json").exists():
+            elif any(place.iterdir()) and not any((place / name).exists() for name in _OURS):
                 ignored[place.name] = "has no truth.* and no results"
             continue
         if len(truths) > 1:

@@ -173,8 +173,8 @@ def left_out(
 ) -> dict[Result, str]:
     """The results that are shown below the line, in no rank and no comparison, each with the reason.
 
-    Those are the results of programs in `exclude`, and what is certainly wrong; or everything that looks wrong
-    (`all_suspects`), or nothing of it (`none`).
+    Those are results without depths among others that have them, those of programs in `exclude`, and what is certainly
+    wrong; or everything that looks wrong (`all_suspects`), or nothing of it (`none`).
     """
     programs = {entry.program for entry in entries}
     for name in exclude:
@@ -191,4 +191,15 @@ def left_out(
             if result in suspects.wrong or (all_suspects and not mark.startswith("copy of"))
         }
     named = {(entry.dataset, entry.program): "excluded" for entry in entries if entry.program in exclude}
-    return {**out, **named}
+    return {**_without_depths(entries), **out, **named}
+
+
+def _without_depths(entries: Sequence[Entry]) -> dict[Result, str]:
+    """Results that were scored in 2D among others in 3D, which are harder; an empty one is the same in both."""
+    deep = {entry.dataset for entry in entries if entry.dim == 3}
+    reason = "no depths, others have them (dim=2 ranks all)"
+    return {
+        (entry.dataset, entry.program): reason
+        for entry in entries
+        if entry.dataset in deep and entry.dim == 2 and entry.rows > 0
+    }

@@ -114,6 +114,8 @@ def file_names(names: Iterable[str]) -> dict[str, str]:
 def _dataset_page(leaderboard: Leaderboard, dataset: str, command: str) -> str:
     best = [standing.program for standing in leaderboard.ranking.datasets[dataset][:_MOST_SHOWN]]
     scores = leaderboard.scores(dataset, best)
+    deepest = max(score.dim for score in scores.values())  # an empty result has no depths
+    scores = {name: score for name, score in scores.items() if score.dim == deepest}
     movie = _movie(leaderboard, dataset, scores)
     if len(scores) == 1:
         ((name, score),) = scores.items()
