@@ -71,7 +71,7 @@ def find_submissions(folder: Path, out: Path | None = None) -> Submissions:
         if not truths:
             if results:
                 ignored[place.name] = "has results and no truth.* or activations.csv"
-            elif any(place.iterdir()) and not any((place / name).exists() for name in _OURS):
+            elif not any((place / name).exists() for name in _OURS):
                 ignored[place.name] = "has no truth.* and no results"
             continue
         if len(truths) > 1:
