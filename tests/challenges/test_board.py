@@ -6,6 +6,7 @@ import csv
 import dataclasses
 import json
 import re
+import shutil
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,14 @@ def printed(folder: Path) -> list[str]:
 def board(folder: Path, printed: list[str]) -> dict[str, Any]:
     content: dict[str, Any] = json.loads((folder / "leaderboard" / "leaderboard.json").read_text())
     return content
+
+
+def with_scores(folder: Path, name: str) -> Path:
+    """A folder for another leaderboard of the same results, which are not scored again."""
+    out = folder.parent / name
+    out.mkdir()
+    shutil.copy(folder / "leaderboard" / "scores.sqlite", out)
+    return out
 
 
 def rows_of(folder: Path) -> list[dict[str, str]]:
@@ -110,7 +119,7 @@ def test_what_is_certainly_wrong_is_below_the_line_and_spoils_nothing(board: dic
         assert places["team01"]["rank_interval"] == [2.0, 2.0]
         low, high = places["team01"]["flat_metric_interval"]
         assert high - low < 10
-    without = folder.parent / "without"
+    without = with_scores(folder, "without")
     words = [word for team in sorted({*BELOW, "team07"}) for word in ("--exclude", team)]
     out = run("leaderboard", folder, "--out", without, *words)
     assert out.stdout.startswith("Best of the 13 programs with a rank in every data set: team01\n")
@@ -120,9 +129,10 @@ def test_what_is_certainly_wrong_is_below_the_line_and_spoils_nothing(board: dic
         assert one["flat_metric_interval"] == pytest.approx(before["flat_metric_interval"], rel=0.2)
 
 
+@pytest.mark.usefixtures("printed")
 def test_suspects_can_be_ranked_or_left_out(folder: Path) -> None:
     for option, expected in (("--include-suspect", 27), ("--exclude-suspect", 12)):
-        out = folder.parent / option.strip("-")
+        out = with_scores(folder, option.strip("-"))
         assert run("leaderboard", folder, "--out", out, option).returncode == 0
         content = json.loads((out / "leaderboard.json").read_text())
         assert len(content["datasets"]["one"]) == expected, option
@@ -136,7 +146,7 @@ def test_suspects_can_be_ranked_or_left_out(folder: Path) -> None:
     ],
 )
 def test_wrong_choices_are_one_sentence(folder: Path, words: tuple[str, ...], sentence: str) -> None:
-    out = run("leaderboard", folder, "--out", folder.parent / "choices", *words)
+    out = run("leaderboard", folder, *words)
     assert out.returncode == 2 and sentence in out.stderr and out.stderr.count("\n") == 1
     out = run("leaderboard", folder, "--report", folder)
     assert out.returncode == 2 and "--report is the folder of the data sets" in out.stderr
@@ -196,7 +206,7 @@ def test_drafted_fixes_are_toml_that_works(folder: Path, printed: list[str]) -> 
     own = (folder / "submissions.toml").read_text()
     try:
         (folder / "submissions.toml").write_text(text)
-        out = folder.parent / "fixed"
+        out = with_scores(folder, "fixed")
         assert run("leaderboard", folder, "--out", out).returncode == 0
         content = json.loads((out / "leaderboard.json").read_text())
     finally:
@@ -242,6 +252,7 @@ def test_letters_say_what_to_correct_and_nothing_about_molecules(folder: Path, p
         assert not [n for n in numbers if np.abs(truth.x - n).min() < 1e-3 or np.abs(truth.y - n).min() < 1e-3]
 
 
+@pytest.mark.usefixtures("printed")
 def test_a_redacted_board_has_ranks_and_nothing_else(folder: Path) -> None:
     pages = folder.parent / "redacted"
     assert run("leaderboard", folder, "--report", pages, "--redacted").returncode == 0
@@ -251,7 +262,7 @@ def test_a_redacted_board_has_ranks_and_nothing_else(folder: Path) -> None:
     assert "one: team07 leads with 13.0 nm" in index and "too precise" not in index and "--redacted" not in index
     assert not re.search(r'"(value|difference)":-?\d\.\d{4}', index)
     assert "id='frames'" not in one and "id='next'" not in one and "Place 3 of 14 overall; place 3 of 14 in one" in one
-    board = fm.leaderboard(folder, out=folder.parent / "again").redacted()
+    board = fm.leaderboard(folder, out=with_scores(folder, "again")).redacted()
     for entry in board.entries:
         assert len(entry.frames) == 1 and entry.advice == () and entry.findings == () and entry.sample == ()
         assert all(value is None or value == float(f"{value:.2g}") for value in entry.metrics.values())

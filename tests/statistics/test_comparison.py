@@ -87,7 +87,7 @@ def test_equal_programs_are_rarely_told_apart(memory: float, equal: int) -> None
 
 
 def test_equal_programs_on_few_blinking_molecules_are_rarely_told_apart() -> None:
-    wrong, trials = 0, 60
+    wrong, trials = 0, 40
     for seed in range(trials):
         truth, results = blinking(seed, 150, programs=5)
         entries = [entry_of("d", str(k), fm.score(truth, one)) for k, one in enumerate(results)]
