@@ -6,6 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from flatmetric.metrics.table import METRICS
+from flatmetric.quality.findings import spoil_advice
 
 if TYPE_CHECKING:
     from flatmetric.scoring.base_score import BaseScore
@@ -57,8 +58,8 @@ def gain_sentence(score: Score) -> str:
 
 
 def _no_advice(score: Score) -> str:
-    if any(finding.severity == "wrong" for finding in score.findings):
-        return "Fix the findings above, then rerun: advice waits for that."
+    if spoil_advice(score.findings):
+        return "Fix the findings, then rerun: advice waits for that."
     flat = score.flat_metric
     if not flat.value:
         return "The Flat Metric is 0; there is nothing to improve."
@@ -160,7 +161,7 @@ def leader_sentences(ranking: Ranking, marks: Mapping[tuple[str, str], str]) -> 
         if not places:
             continue
         best = places[0]
-        tied = [other.program for other in places[1:] if best.letters and set(best.letters) & set(other.letters)]
+        tied = [other.program for other in places[1:] if best.shares_letter(other)]
         apart = f", not significantly ahead of {_listed(tied)}" if tied else ""
         mark = f" (suspect: {marks[name, best.program]})" if (name, best.program) in marks else ""
         sentences.append(f"{name}: {best.program}{mark} leads with {best.flat_metric:.1f} nm{apart}.")

@@ -10,7 +10,7 @@ import pytest
 
 import flatmetric as fm
 from flatmetric.quality.findings import FINDINGS, Finding
-from flatmetric.sentences import disagreements, doubts
+from flatmetric.sentences import disagreements, doubts, gain_sentence
 from flatmetric.statistics.comparison import compare_scores
 from tests.challenges.board import found, truth_of
 from tests.scenes import run
@@ -109,3 +109,11 @@ def test_where_the_file_is_wrong_advice_waits(tmp_path: Path) -> None:
     assert "Fix the file first: advice waits for that." in page and "Nothing stands out" not in page
     out = run("score", tmp_path / "d" / "truth.csv", tmp_path / "d" / "results" / "px.csv")
     assert "Nothing stands out" not in out.stdout and out.stderr.startswith("wrong: positions are 0.01 times")
+
+
+def test_a_scale_that_is_worth_fixing_also_makes_advice_wait() -> None:
+    right = found(TRUTH, 1, 0.9, 5.0)
+    with pytest.warns(fm.FindingWarning, match="1.01 times"):
+        score = fm.score(TRUTH, dataclasses.replace(right, x=right.x * 1.01, y=right.y * 1.01))
+    assert [finding.kind for finding in score.findings] == ["scale"] and not score.advice
+    assert gain_sentence(score) == "Fix the findings, then rerun: advice waits for that."

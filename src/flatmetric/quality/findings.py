@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal, overload
 
@@ -340,6 +340,17 @@ class Finding:
         own = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         words = {"what": self.what(), "mend": self.fix, "fix": self.fix, "severity": self.severity}
         return own | {"options": dict(self.options)} | words
+
+
+def spoil_advice(findings: Iterable[Finding]) -> bool:
+    """Whether the file itself is wrong, as by exchanged axes: then advice on the program would mislead.
+
+    Examples
+    --------
+    >>> spoil_advice([Finding("swapped_axes", True, 84.0, 30.0, 1.0)]), spoil_advice([])
+    (True, False)
+    """
+    return any(finding.is_fault and not finding.type.harmless for finding in findings)
 
 
 def in_toml(value: Any) -> str:

@@ -44,8 +44,9 @@ def comparison_page(
     >>> "a is better than b" in html
     True
     """
+    own = comparison.remarks.own
     together = zip(comparison.names, comparison.scores, comparison.intervals, strict=True)
-    scored = [NamedScore(name, score, intervals, comparison.remarks.own[name]) for name, score, intervals in together]
+    scored = [NamedScore(name, score, intervals, own[name]) for name, score, intervals in together]
     detailed = scored[:_MOST_DETAILED]
     binned = [bins_of(one.score) for one in detailed]
     few = f"The {len(detailed)} best of {len(scored)} programs can be shown side by side, to keep the file small."

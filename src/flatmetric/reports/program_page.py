@@ -9,6 +9,7 @@ import numpy as np
 
 from flatmetric._escaping import escape
 from flatmetric.metrics.table import LEADERBOARD
+from flatmetric.quality.findings import spoil_advice
 from flatmetric.reports import parts
 from flatmetric.reports.board_page import Board
 from flatmetric.reports.html import Html, Section, chart, page, paragraph, table
@@ -105,7 +106,7 @@ def _advice(board: Board, entries: Sequence[Entry]) -> str:
     shown = []
     for entry in entries:
         listed = "".join(f"<li>{escape(text)}</li>" for text in entry.advice)
-        wrong = (entry.dataset, entry.program) in board.wrong
+        wrong = (entry.dataset, entry.program) in board.wrong or spoil_advice(entry.findings)
         none = "Fix the file first: advice waits for that." if wrong else "Nothing stands out."
         body = f"<ol class='advice'>{listed}</ol>" if entry.advice and not wrong else paragraph(none, "note")
         shown.append(f"<div><h3>{escape(entry.dataset)}</h3>{body}</div>")

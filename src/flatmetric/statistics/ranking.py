@@ -44,6 +44,19 @@ class Standing:
     place: int = 0
     letters: str = ""
 
+    def shares_letter(self, other: Standing) -> bool:
+        """Whether two programs of a data set don't differ significantly; False where there are no letters.
+
+        Examples
+        --------
+        >>> one = Standing("a", 1.0, (1.0, 2.0), 5.0, letters="z(27)")
+        >>> other = Standing("b", 1.0, (1.0, 2.0), 5.0, letters="(28)")
+        >>> one.shares_letter(one), one.shares_letter(other)
+        (True, False)
+        """
+        own, others = (set(_LETTER.findall(standing.letters)) for standing in (self, other))
+        return bool(own & others)
+
 
 @dataclass(frozen=True, slots=True)
 class KindStanding:
@@ -319,6 +332,9 @@ def _bits(number: int) -> Iterator[int]:
 
 def _letter(k: int) -> str:
     return chr(ord("a") + k) if k < 26 else f"({k + 1})"
+
+
+_LETTER = re.compile(r"[a-z]|\(\d+\)")
 
 
 def pooled(entries: Sequence[Entry]) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from flatmetric._dataclass import dataclass
+from flatmetric.quality.findings import spoil_advice
 from flatmetric.scoring.advice.detections import hot_spots, repeated, threshold
 from flatmetric.scoring.advice.evidence import Evidence, RemedySearch
 from flatmetric.scoring.advice.groups import crowded, dim, edge
@@ -48,11 +49,6 @@ class Advice:
         return {"kind": self.kind, "sentence": self.sentence, "gain_nm": self.gain, "numbers": dict(self.numbers)}
 
 
-def is_spoiled(score: Score) -> bool:
-    """Whether the file itself is wrong, as by exchanged axes: then advice on the program would mislead."""
-    return any(finding.is_fault and not finding.type.harmless for finding in score.findings)
-
-
 def advice_for(score: Score) -> tuple[Advice, ...]:
     """At most five things to do, the largest gain first; nothing where the file itself is wrong.
 
@@ -68,7 +64,7 @@ def advice_for(score: Score) -> tuple[Advice, ...]:
     ['Subtract the bias of x +30.0 nm. Fixing this would lower the Flat Metric by 30.0 nm.']
     """
     value = score.flat_metric.value
-    if not value or score.flat_result is None or is_spoiled(score):
+    if not value or score.flat_result is None or spoil_advice(score.findings):
         return ()
     evidence = Evidence(score, _LEAST_SHARE * value)
     chosen = []
