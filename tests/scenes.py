@@ -112,7 +112,7 @@ def scene(seed: int = 0, frames: int = 8, per_frame: int = 12, three_d: bool = T
     pred["uncertainty"] = np.linspace(15, 35, k + extra)
     if not three_d:
         del truth["z"], pred["z"]
-    return fm.Localizations.from_table(truth), fm.Localizations.from_table(pred)
+    return fm.read(truth), fm.read(pred)
 
 
 def numbers(score: fm.Score) -> dict[str, float | None]:

@@ -58,7 +58,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_the_old_file(tmp_path: Path, mon
     target = tmp_path / "a.hdf5"
     target.write_text("old")
     monkeypatch.setattr(Path, "write_bytes", _full)
-    table = fm.Localizations.from_table({"frame": [1], "x": [1.0], "y": [2.0]})
+    table = fm.read({"frame": [1], "x": [1.0], "y": [2.0]})
     with pytest.raises(fm.InputError, match="can't be written, No space left on device"):
         fm.convert(table, target, to="picasso", pixel_size=100.0)
     assert target.read_text() == "old" and [path.name for path in tmp_path.iterdir()] == ["a.hdf5"]

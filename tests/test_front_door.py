@@ -179,7 +179,7 @@ POINT: dict[str, Any] = {"frame": [1], "x": [1.0], "y": [1.0]}
 WRONG: dict[str, tuple[Any, str]] = {
     "no file": (lambda: fm.score("none.csv", DOG), "none.csv: there is no such file"),
     "a number": (lambda: fm.score(TRUTH, 3), "pred: a int is not a table; give a file"),
-    "no column": (lambda: fm.check(TRUTH, {"x": [1.0]}), "pred: the table has no column 'frame'"),
+    "no column": (lambda: fm.check(TRUTH, {"x": [1.0]}), "pred: no column is known as x and y, its header has x"),
     "no rows": (lambda: fm.check({"frame": [], "x": [], "y": []}, DOG), "the truth has no row"),
     "one result": (lambda: fm.compare(TRUTH, {"a": DOG}), "one result can't be compared"),
     "a table as results": (lambda: fm.compare(TRUTH, POINT), "results is a dict"),
@@ -189,7 +189,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "a wrong level": (lambda: fm.score(TRUTH, DOG, ci=100), "the confidence level is 100"),
     "a format of a table": (
         lambda: fm.inspect({"frame": [1], "x": [1.0], "y": [1.0]}, format="tsf"),
-        "format is 'tsf'",
+        "can't be read as Micro-Manager tagged spot file; leave format= out",
     ),
     "no folder": (lambda: fm.leaderboard("nowhere"), "nowhere: is not a folder"),
     "a folder of nothing": (lambda: fm.leaderboard(3), "folder is 3; give a path"),  # type: ignore[arg-type]
@@ -207,7 +207,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "a level in words": (lambda: fm.score(TRUTH, DOG, ci="95"), "ci is '95'; give a number"),  # type: ignore[arg-type]
     "threads in words": (lambda: fm.score(TRUTH, DOG, threads="a"), "threads is 'a'"),  # type: ignore[arg-type]
     "its own input": (lambda: fm.convert(DOG, DOG, to="thunderstorm"), "is the input; give another name"),
-    "a table to read": (lambda: fm.read(POINT), "path is a dict; give a file"),  # type: ignore[arg-type]
+    "a number to read": (lambda: fm.read(3), "file: a int is not a table"),
     "a table to validate": (lambda: fm.validate(POINT), "files is a dict; give a path"),  # type: ignore[arg-type]
     "a wobble of nothing": (lambda: fm.score(TRUTH, DOG, wobble=3), "wobble is 3; give a CSV file"),  # type: ignore[arg-type]
 }

@@ -59,12 +59,10 @@ OPTION = {
         '    mirror_x: float | None = option(None, "Mirror x of {file} at this position, nm.", metavar="NM")\n',
     ),
     "formats/read.py": (
-        "            return to_localizations(native, options, provenance)",
-        """            if options.mirror_x is not None:
-                from dataclasses import replace
-
-                table = to_localizations(native, options, provenance)
-                return replace(table, x=2 * options.mirror_x - table.x)
+        "        return to_localizations(native, options, provenance)",
+        """        if options.mirror_x is not None:
+            table = to_localizations(native, options, provenance)
+            return dataclasses.replace(table, x=2 * options.mirror_x - table.x)
 """,
     ),
 }

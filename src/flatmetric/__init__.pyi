@@ -282,7 +282,7 @@ def paper_figures(
     seed: int = ...,
 ) -> PaperFigures: ...
 def read(
-    path: str | os.PathLike[str],
+    file: Source,
     *,
     format: str | None = ...,
     unit: str | None = ...,

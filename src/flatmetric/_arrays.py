@@ -24,7 +24,10 @@ COLUMNS = ("frame", "x", "y", "z", "photons", "sigma", "uncertainty", "backgroun
 WHOLE_COLUMNS = ("frame", "id", "channel")
 """Those that hold whole numbers."""
 MAY_HAVE_GAPS = ("sigma", "uncertainty", "background")
-"""Those that programs may leave out for some molecules; a gap does not make the row bad."""
+"""Those that programs may leave out for some molecules; a gap does not make the row bad.
+
+Where a format has one for each axis, the second is read as `sigma/y`.
+"""
 
 LARGEST_WHOLE = 2**53
 """From here on floating-point numbers leave out whole ones, so that a frame or an id may be another one."""

@@ -27,9 +27,10 @@ _REQUIRED = ("frame", "x", "y")
 class Provenance:
     """Where a table came from and what was done to it.
 
-    `unit`, `frame_base`, `pixel_size` (nm), `shift` (nm) and `swap_xy` are what was used to read it, `fov` (nm) is the
-    field of view where the file states it. `conversions` lists in order the steps that turned the file's numbers into
-    nm and frames from 1, `assumptions` what the file did not say, `dropped` counts rows left out, by reason, and
+    `unit`, `frame_base`, `pixel_size` (nm), `shift` (nm) and `swap_xy` are what was used to read it; with
+    `frame_base_assumed` the first frame is a guess. `fov` (nm) is the field of view where the file states it, `unused`
+    are the names of columns that were not read. `conversions` lists in order the steps that turned the file's numbers
+    into nm and frames from 1, `assumptions` what the file did not say, `dropped` counts rows left out, by reason, and
     `warnings` lists what looks wrong.
 
     Examples
@@ -44,10 +45,12 @@ class Provenance:
     reason: str | None = None
     unit: str | None = None
     frame_base: int | None = None
+    frame_base_assumed: bool = False
     pixel_size: tuple[float, float] | None = None
     shift: tuple[float, float, float] | None = None
     swap_xy: bool = False
     fov: tuple[float, float] | None = None
+    unused: tuple[str, ...] = ()
     conversions: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
     dropped: Mapping[str, int] = dataclasses.field(default_factory=dict)
@@ -116,46 +119,6 @@ class Localizations(Displayed):
             if len(column) != rows:
                 raise InputError(f"{name} has {len(column)} rows and frame has {rows}; give one value for each row")
             object.__setattr__(self, name, column)
-
-    @classmethod
-    def from_table(cls, table: Any, *, columns: Mapping[str, str] | None = None) -> Localizations:
-        """Localizations from a pandas, polars or Arrow table or a dict of arrays, in nm and with frames from 1.
-
-        Parameters
-        ----------
-        table
-            Has columns named frame, x, y and, if known, z, photons, sigma, uncertainty, background, id, channel.
-        columns
-            The table's own names where they differ, e.g. `{"x": "x [nm]"}`.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> df = pd.DataFrame({"frame": [1, 2], "x [nm]": [10.0, 20.0], "y": [0.0, 5.0]})
-        >>> Localizations.from_table(df, columns={"x": "x [nm]"}).x
-        array([10., 20.])
-        """
-        names = _column_names(table)
-        wanted = dict(zip(COLUMNS, COLUMNS, strict=True)) | dict(columns or {})
-        for name in wanted:
-            if name not in COLUMNS:
-                raise InputError(f"columns names {name!r}, which is not a localization column; use {_listed(COLUMNS)}")
-        for name in _REQUIRED:
-            if wanted[name] not in names:
-                raise InputError(
-                    f"the table has no column {wanted[name]!r}, only {_listed(names)}; "
-                    f"rename it, or give columns={{{name!r}: ...}}"
-                )
-        for name, theirs in (columns or {}).items():
-            if theirs not in names:
-                raise InputError(f"the table has no column {theirs!r} for {name}, only {_listed(names)}")
-        given: dict[str, Any] = {
-            # Columns of a dict are passed on as they are, so that masks are noticed.
-            name: table[theirs] if isinstance(table, Mapping) else np.asarray(table[theirs])
-            for name, theirs in wanted.items()
-            if theirs in names
-        }
-        return cls(**given)
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -256,22 +219,6 @@ class Localizations(Displayed):
             name = self.provenance.file or "the table"
             raise InputError(f"{name}: it has no z, so it can't be used in 3D; use 2D, or give a file with z")
         return self.z
-
-
-def _listed(names: Any) -> str:
-    return ", ".join(map(str, names))
-
-
-def _column_names(table: Any) -> list[str]:
-    for attribute in ("column_names", "columns"):
-        names = getattr(table, attribute, None)
-        if names is not None and not callable(names):
-            return list(names)
-    if isinstance(table, Mapping):
-        return list(table)
-    raise InputError(
-        f"a {type(table).__name__} is not a table; give a file, a pandas, polars or Arrow table, or a dict of arrays"
-    )
 
 
 def _one_dimensional(value: Any, name: str) -> npt.NDArray[Any]:

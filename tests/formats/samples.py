@@ -337,6 +337,17 @@ SAMPLES = [
     Sample(
         "picasso-bare.hdf5", "picasso", lambda path: picasso(path, yaml=False), {"pixel_size": PIXEL}, tolerance=1e-4
     ),
+    Sample(
+        "picasso.csv",
+        "picasso-table",
+        text(
+            table(
+                "frame,x,y,photons,sx,sy,bg,lpx,lpy,z,net_gradient",
+                lambda f, x, y, z, p: [f - 1, _px(x), _px(y), p, 1.1, 1.3, 12.0, 0.1, 0.2, z, 900],
+            )
+        ),
+        {"pixel_size": PIXEL},
+    ),
     Sample("decode.h5", "decode", decode),
     Sample("decode.csv", "decode-csv", text(_DECODE_CSV)),
     Sample("storm-analysis.hdf5", "storm-analysis", storm_analysis),

@@ -18,7 +18,7 @@ real = pytest.mark.skipif(not ACTIVATIONS.exists(), reason="the real truth files
 
 def rows(ids: list[int] | None, z: list[float] | None = None) -> Localizations:
     columns = {"frame": [1, 2, 3, 3], "x": [5.0, 5.0, 5.0, 7.0], "y": [1.0, 1.0, 1.0, 1.0], "z": z, "id": ids}
-    return Localizations.from_table({name: column for name, column in columns.items() if column is not None})
+    return fm.read({name: column for name, column in columns.items() if column is not None})
 
 
 def test_ids_that_repeat_are_kept() -> None:
@@ -36,7 +36,7 @@ def test_places_tell_molecules_apart_where_every_id_is_given_once(ids: list[int]
 
 
 def test_rows_at_places_of_their_own_stay_as_they_are() -> None:
-    alone = Localizations.from_table({"frame": [1, 2], "x": [0.0, 1.0], "y": [0.0, 0.0], "id": [1, 2]})
+    alone = fm.read({"frame": [1, 2], "x": [0.0, 1.0], "y": [0.0, 0.0], "id": [1, 2]})
     assert with_molecules(alone) is alone
 
 

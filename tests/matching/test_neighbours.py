@@ -14,7 +14,7 @@ def cloud(rng: np.random.Generator, n: int, frames: int, dim: int, step: float) 
     place = rng.uniform(0, 3000, (n, 3))
     place = np.round(place / step) * step if step else place
     columns = {"frame": rng.integers(1, frames + 1, n), "x": place[:, 0], "y": place[:, 1]}
-    return fm.Localizations.from_table(columns | ({"z": place[:, 2]} if dim == 3 else {}))
+    return fm.read(columns | ({"z": place[:, 2]} if dim == 3 else {}))
 
 
 @pytest.mark.parametrize("step", [0.0, 250.0], ids=["anywhere", "many at one place"])

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::flatmetric.FindingWarning")
 
 
 def table(frame: list[int], x: list[float]) -> Localizations:
-    return Localizations.from_table({"frame": frame, "x": x, "y": [0.0] * len(x)})
+    return fm.read({"frame": frame, "x": x, "y": [0.0] * len(x)})
 
 
 def test_rows_are_linked_by_hand() -> None:

@@ -179,7 +179,7 @@ def test_intervals_of_all_pairs_hold_together_and_agree_with_the_tests(blocks: i
 
 def test_scores_by_different_rules_are_not_compared() -> None:
     truth, pred = scene()
-    other = fm.Localizations.from_table({"frame": truth.frame, "x": truth.x + 3000, "y": truth.y, "z": truth.z})
+    other = fm.read({"frame": truth.frame, "x": truth.x + 3000, "y": truth.y, "z": truth.z})
     for wrong, words in (
         (fm.score(other, pred), "not scored on the same true"),
         (fm.score(truth, pred, lam=40), "lam"),

@@ -36,7 +36,7 @@ def check(truth: Source, pred: Source, *, progress: Progress | None = None, opti
     Parameters
     ----------
     truth, pred
-        Each a file, or a table in nm with frames from 1.
+        Each a file, or a table.
     progress
         Called with what is done, how much of it, and out of how much.
 
@@ -76,7 +76,7 @@ def inspect(file: Source, *, progress: Progress | None = None, options: InspectO
     Parameters
     ----------
     file
-        A localization file, or a table in nm with frames from 1.
+        A localization file, or a table.
     progress
         Called with what is done, how much of it, and out of how much.
 
@@ -111,7 +111,7 @@ def convert(
     Parameters
     ----------
     source
-        The file to read, or a table in nm with frames from 1.
+        The file to read, or a table.
     target
         The file to write.
     progress

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flatmetric._dataclass import dataclass
-from flatmetric.api.inputs import table_from, warn
+from flatmetric.api.inputs import table_from, warn, warn_of_frames
 from flatmetric.challenges.submissions import program_names
 from flatmetric.errors import InputError
 from flatmetric.execution.progress import Progress
@@ -50,7 +50,7 @@ def compare(
     Parameters
     ----------
     truth
-        The true molecules: a file, or a table in nm with frames from 1.
+        The true molecules: a file, or a table.
     results
         Results by name, each a file or a table; or a list of files, which are named by themselves.
     progress
@@ -82,6 +82,7 @@ def compare(
     for name, outcome in zip(named, outcomes, strict=True):
         if isinstance(outcome, Failed):
             raise InputError(f"{name}: could not be scored, {outcome.reason}")
+        warn_of_frames(outcome.basis.truth.provenance, outcome.basis.pred.provenance, name)
         warn(outcome.findings, name)
         scores[name] = outcome
     return compare_scores(scores, options.certainty)

@@ -11,12 +11,12 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from flatmetric.errors import FindingWarning, InputError
+from flatmetric.errors import FindingWarning, InputError, ReadWarning
 from flatmetric.execution.progress import Progress
 from flatmetric.formats.conversion import converted
 from flatmetric.formats.file_options import options_of_file
-from flatmetric.formats.read import read_file
-from flatmetric.localizations import Localizations
+from flatmetric.formats.read import read_file, read_table
+from flatmetric.localizations import Localizations, Provenance
 from flatmetric.options.reading import ReadOptions
 from flatmetric.quality.findings import Finding, Findings
 
@@ -53,12 +53,7 @@ def table_from(
             return table
         steps = (*table.provenance.conversions, "reading options from submissions.toml")
         return dataclasses.replace(table, provenance=dataclasses.replace(table.provenance, conversions=steps))
-    try:
-        renamed = options.columns if not isinstance(value, Localizations) else None
-        table = value if isinstance(value, Localizations) else Localizations.from_table(value, columns=renamed)  # type: ignore[arg-type]
-    except InputError as error:
-        raise InputError(f"{name}: {error}") from error
-    return converted(table, options, name)
+    return converted(value, options, name) if isinstance(value, Localizations) else read_table(value, name, options)
 
 
 def _bytes_of(path: Path, progress: Progress | None) -> Callable[[int, int], None] | None:
@@ -97,7 +92,17 @@ def both_tables(
         except BaseException:
             stopped.set()
             raise
-        return true.result(), table
+        truth_table = true.result()
+    warn_of_frames(truth_table.provenance, table.provenance, "pred")
+    return truth_table, table
+
+
+def warn_of_frames(truth: Provenance, pred: Provenance, name: str) -> None:
+    """One warning where the first frame of both was guessed, and differently: then they may be off by one."""
+    if truth.frame_base_assumed and pred.frame_base_assumed and truth.frame_base != pred.frame_base:
+        said = f"frames are taken to count from {truth.frame_base} in truth and from {pred.frame_base} in {name}"
+        better = "if they count alike, give truth_frame_base= and frame_base="
+        warnings.warn(f"{said}, by the least of each; {better}", ReadWarning, stacklevel=4)
 
 
 def warn(findings: Findings | tuple[Finding, ...], whose: str, stacklevel: int = 4) -> None:

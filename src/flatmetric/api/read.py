@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import warnings
-from pathlib import Path
 
 from flatmetric._dataclass import dataclass
-from flatmetric.errors import InputError, ReadWarning
-from flatmetric.formats.read import read_file
+from flatmetric.api.inputs import table_from
+from flatmetric.api.types import Source
+from flatmetric.errors import ReadWarning
 from flatmetric.localizations import Localizations
 from flatmetric.options.base import group, takes
 from flatmetric.options.execution import Execution
@@ -24,15 +23,17 @@ class FileOptions:
 
 
 @takes(FileOptions)
-def read(path: str | os.PathLike[str], *, options: FileOptions) -> Localizations:
+def read(file: Source, *, options: FileOptions) -> Localizations:
     r"""Read a localization file of any known format, recognised by its content, in nm and with frames from 1.
+
+    A table in memory is read as its file would be: pandas, polars, Arrow, a structured array, or a dict of arrays.
 
     What was understood, converted and assumed is in `.provenance`; what looks wrong is also a `ReadWarning`.
 
     Parameters
     ----------
-    path
-        The file; text may be wrapped in gzip, zstd or zip. `archive.zip/member` picks one of several.
+    file
+        The file, or a table; text may be wrapped in gzip, zstd or zip. `archive.zip/member` picks one of several.
 
     Examples
     --------
@@ -44,10 +45,10 @@ def read(path: str | os.PathLike[str], *, options: FileOptions) -> Localizations
     >>> t = fm.read(path)
     >>> t.x, t.provenance.format
     (array([120.5, 118. ]), 'challenge-standard')
+    >>> fm.read({"Frame": [0, 1], "X [um]": [0.1, 0.2], "Y [um]": [0.5, 0.6]}).frame
+    array([1, 2])
     """
-    if not isinstance(path, (str, os.PathLike)):
-        raise InputError(f"path is a {type(path).__name__}; give a file, or use Localizations.from_table for tables")
-    table = read_file(Path(path), options.reading, threads=options.execution.threads)
+    table = table_from(file, "file", options.reading, threads=options.execution.threads)
     for warning in table.provenance.warnings:
-        warnings.warn(f"{table.provenance.file}: {warning}", ReadWarning, stacklevel=3)
+        warnings.warn(f"{table.provenance.file or 'file'}: {warning}", ReadWarning, stacklevel=3)
     return table

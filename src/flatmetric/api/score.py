@@ -40,7 +40,7 @@ def score(truth: Source, pred: Source, *, progress: Progress | None = None, opti
     ----------
     truth, pred
         Each a file of any known format, `Localizations`, a pandas, polars or Arrow table, or a dict of arrays; tables
-        are in nm, with frames from 1, unless reading options say otherwise.
+        are read as their files would be.
     progress
         Called with what is done, how much of it, and out of how much.
 

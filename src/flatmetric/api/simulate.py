@@ -139,7 +139,7 @@ def compare_traits(truth: Source, *, options: DatasetOptions) -> Likeness:
     Parameters
     ----------
     truth
-        The truth to compare with: a file, or a table in nm with frames from 1.
+        The truth to compare with: a file, or a table.
 
     Examples
     --------

@@ -17,7 +17,7 @@ import click
 from flatmetric._display import Wording, worded
 from flatmetric.cli.output import PlainOutput, this_command
 from flatmetric.cli.process import end, limit_blas_threads
-from flatmetric.errors import FindingWarning, InputError, printable
+from flatmetric.errors import FindingWarning, InputError, ReadWarning, printable
 from flatmetric.version import __version__
 
 GROUPS = {
@@ -106,7 +106,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    warnings.simplefilter("ignore", FindingWarning)  # findings are printed
+    for printed in (FindingWarning, ReadWarning):
+        warnings.simplefilter("ignore", printed)
     try:
         if _COMPLETE in os.environ:
             from flatmetric.cli.completion import complete

@@ -11,7 +11,6 @@ from flatmetric._files import write_rows
 from flatmetric.formats.base import Candidate, Format, Writer
 from flatmetric.formats.conversion import CORNER, Native
 from flatmetric.formats.delimited import Delimited
-from flatmetric.formats.text import read_columns
 from flatmetric.localizations import Localizations
 from flatmetric.options.reading import ReadOptions
 
@@ -74,9 +73,7 @@ def is_frame(cell: str) -> bool:
 
 
 def _read(candidate: Candidate, options: ReadOptions) -> Native:
-    table = read_columns(
-        candidate.head, {name: at for at, name in enumerate(_STANDARD)}, skip_bad_rows=options.skip_bad_rows
-    )
+    table = candidate.head.read({name: at for at, name in enumerate(_STANDARD)}, options.skip_bad_rows)
     return Native(table.columns, unit="nm", frame_base=1, first_pixel=CORNER, dropped=table.dropped, notes=table.notes)
 
 

@@ -47,6 +47,7 @@ class Native:
     dropped: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
+    unused: list[str] = field(default_factory=list)  # columns
 
 
 @dataclass(slots=True)
@@ -58,6 +59,7 @@ class _Record:
     options: list[str] = field(default_factory=list)
     unit: str | None = None
     frame_base: int | None = None
+    frame_base_assumed: bool = False
 
     def guess(self, text: str, *options: str) -> None:
         self.guesses.append(text)
@@ -100,10 +102,12 @@ def to_localizations(native: Native, options: ReadOptions, provenance: Provenanc
         provenance,
         unit=record.unit,
         frame_base=record.frame_base,
+        frame_base_assumed=record.frame_base_assumed,
         pixel_size=pixel,
         shift=options.shift,
         swap_xy=options.swap_xy,
         fov=native.fov,
+        unused=tuple(native.unused),
         assumptions=tuple(assumptions),
         conversions=tuple(record.notes),
         dropped=dict(native.dropped),
@@ -244,7 +248,7 @@ def _count_frames_from_one(
         base = 0 if len(columns["frame"]) and columns["frame"].min() == 0 else 1
         why = "the least is 0" if base == 0 else "none is 0"
         record.guess(f"frames from {base}, as {why}", "frame_base=")
-        whose = "assumed"
+        whose, record.frame_base_assumed = "assumed", len(columns["frame"]) > 0
     record.frame_base = base
     if base != 1:
         frames = columns["frame"]
@@ -262,7 +266,7 @@ def checked(native: Native, options: ReadOptions, name: str) -> Native:
     for column, values in native.columns.items():
         if values.ndim != 1 or values.dtype.kind not in "fiu":
             raise InputError(f"{name}: the column {column} does not hold one number for each row")
-        if column in MAY_HAVE_GAPS or (values.dtype.kind in "iu" and values.dtype.itemsize < 8):
+        if column.startswith(MAY_HAVE_GAPS) or (values.dtype.kind in "iu" and values.dtype.itemsize < 8):
             continue  # small whole numbers are always fine
         fine = np.ones(len(values), dtype=bool)
         for part in chunks(len(values)):

@@ -12,7 +12,6 @@ from flatmetric._dataclass import dataclass
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format
 from flatmetric.formats.conversion import Native
-from flatmetric.formats.text import read_columns
 from flatmetric.options.reading import ReadOptions
 
 _REQUIRED = ("x", "y")
@@ -62,9 +61,7 @@ class Delimited:
                 )
         if self.valid in head.names:
             wanted["valid"] = head.names.index(self.valid)
-        table = read_columns(
-            head, wanted, skip_bad_rows=options.skip_bad_rows, ends_at_blank_line=self.ends_at_blank_line
-        )
+        table = head.read(wanted, options.skip_bad_rows, ends_at_blank_line=self.ends_at_blank_line)
         native = Native(
             columns=table.columns,
             unit=self.unit,

@@ -8,7 +8,7 @@ from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format
 from flatmetric.formats.conversion import CORNER, Native
 from flatmetric.formats.headers import find_columns
-from flatmetric.formats.text import TextHead, read_columns
+from flatmetric.formats.text import TextHead
 from flatmetric.options.reading import ReadOptions
 
 _NM_PER_PIXEL = re.compile(r"nmPerPixel\W*?([0-9][0-9.eE+-]*)", re.IGNORECASE)
@@ -41,7 +41,7 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
         if column not in named:
             raise InputError(f"{candidate.source.name}: as GDSC SMLM text its header lacks {column}")
     wanted = {name: column.index for name, column in named.items() if name != "id"}
-    table = read_columns(candidate.head, wanted, skip_bad_rows=options.skip_bad_rows)
+    table = candidate.head.read(wanted, options.skip_bad_rows)
     size = _nm_per_pixel(candidate.head)
     unit = named["x"].unit
     native = Native(

@@ -49,8 +49,10 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
         raise InputError(f"{name}: the HDF5 file holds {what}; give a file with one")
     place = places[0]
     columns = _of_table(file, place) if place in datasets else _of_frame(file, place)
-    chosen, arrays = chosen_columns(list(columns), options, name), list(columns.values())
-    return checked(described_table(chosen, [arrays[c.index] for c in chosen.values()], name, options), options, name)
+    names, arrays = list(columns), list(columns.values())
+    chosen = chosen_columns(names, options, name)
+    native = described_table(names, chosen, [arrays[c.index] for c in chosen.values()], name, options)
+    return checked(native, options, name)
 
 
 def _of_table(file: Hdf5, path: str) -> _Columns:

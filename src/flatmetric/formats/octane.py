@@ -6,7 +6,6 @@ from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format
 from flatmetric.formats.challenge_csv import is_frame
 from flatmetric.formats.conversion import CENTER, Native
-from flatmetric.formats.text import read_columns
 from flatmetric.options.reading import ReadOptions
 
 _COLUMNS = ("frame", "x", "y", "photons")
@@ -29,7 +28,7 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
             "if they are something else, give columns={'frame': 1, 'x': 2, 'y': 3} and unit="
         )
     wanted = {column: at for at, column in enumerate(_COLUMNS)}
-    table = read_columns(candidate.head, wanted, skip_bad_rows=options.skip_bad_rows)
+    table = candidate.head.read(wanted, options.skip_bad_rows)
     return Native(
         table.columns,
         unit="px",

@@ -50,15 +50,16 @@ def _recognise(candidate: Candidate) -> str | None:
 
 
 def _read(candidate: Candidate, options: ReadOptions) -> Native:
-    name, chosen = candidate.source.name, dict[str, FoundColumn]()
+    name, every, chosen = candidate.source.name, list[str](), dict[str, FoundColumn]()
 
     def wanted(names: list[str]) -> list[int]:
+        every.extend(names)
         chosen.update(chosen_columns(names, options, name))
         return [place.index for place in chosen.values()]
 
     arrays, metadata = _table(candidate, wanted)
     ours = metadata.get(_KEY)
-    native = described_table(chosen, arrays, name, options)
+    native = described_table(every, chosen, arrays, name, options)
     if ours is not None:
         native.unit, native.y_unit, native.z_unit, native.frame_base, native.first_pixel = "nm", "nm", "nm", 1, CORNER
         try:

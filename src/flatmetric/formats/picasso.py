@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from flatmetric._arrays import MAY_HAVE_GAPS
 from flatmetric.errors import InputError, described
 from flatmetric.formats.base import Candidate, Format, Writer
 from flatmetric.formats.conversion import CENTER, Native, checked
@@ -20,6 +21,14 @@ _LARGEST_YAML = 1 << 18  # bytes; real ones have a few kB
 _LONGEST_NUMBER = 40  # characters
 _LARGEST_PIXEL = 1e9  # nm
 SIDE_SUFFIXES = (".yaml",)
+_COLUMNS = {
+    **{name: name for name in ("frame", "x", "y", "z", "photons")},
+    "sigma": "sx",
+    "sigma/y": "sy",
+    "uncertainty": "lpx",
+    "uncertainty/y": "lpy",
+    "background": "bg",
+}
 
 
 def _recognise(candidate: Candidate) -> str | None:
@@ -41,20 +50,42 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
     for column in ("frame", "x", "y"):
         if column not in names:
             raise InputError(f"{source.name}: the dataset 'locs' lacks the column {column}")
-    columns: dict[str, Any] = {c: locs[c] for c in ("frame", "x", "y", "z", "photons") if c in names}
-    numeric = {name for name in names if locs.dtype[name].kind in "fiu" and locs.dtype[name].shape == ()}
-    for ours, theirs in (("sigma", ("sx", "sy")), ("uncertainty", ("lpx", "lpy"))):
-        if set(theirs) <= numeric:
-            columns[ours] = np.add(locs[theirs[0]], locs[theirs[1]], dtype=np.float64)
-            columns[ours] /= 2
-    if "bg" in numeric:
-        columns["background"] = locs["bg"].astype(np.float64)
-    size = _pixel_size(documents, options, yaml)
-    native = Native(columns, unit="px", frame_base=0, first_pixel=CENTER, pixel_size=size)
-    native.fov = _field(documents, options.pixel_size or size)
+    numeric = [name for name in names if locs.dtype[name].kind in "fiu" and locs.dtype[name].shape == ()]
+    wanted = {c: n for c, n in _COLUMNS.items() if n in (numeric if c.startswith(MAY_HAVE_GAPS) else names)}
+    native = _in_pixels({column: locs[name] for column, name in wanted.items()})
+    native.unused = [name for name in names if name not in wanted.values()]
+    native.pixel_size = _pixel_size(documents, options, yaml)
+    native.fov = _field(documents, options.pixel_size or native.pixel_size)
     if yaml is not None:
         native.notes.append(f"metadata from {yaml.name}")
     return checked(native, options, source.name)
+
+
+def _recognise_names(candidate: Candidate) -> str | None:
+    known_by = ("frame", "x", "y", "photons", "sx", "sy", "lpx", "lpy")
+    return f"the header has the columns {', '.join(known_by)} of Picasso" if candidate.head.has(*known_by) else None
+
+
+def _read_names(candidate: Candidate, options: ReadOptions) -> Native:
+    places = {name: at for at, name in enumerate(candidate.head.names)}
+    for column in ("frame", "x", "y"):
+        if column not in places:
+            raise InputError(f"{candidate.source.name}: as a table of Picasso it lacks the column {column}")
+    wanted = {column: places[name] for column, name in _COLUMNS.items() if name in places}
+    table = candidate.head.read(wanted, options.skip_bad_rows)
+    native = _in_pixels(table.columns)
+    native.dropped, native.notes = table.dropped, table.notes
+    return native
+
+
+def _in_pixels(columns: dict[str, npt.NDArray[Any]]) -> Native:
+    """Picasso's columns as they are, but for widths and precisions, which are the mean over x and y."""
+    for one in ("sigma", "uncertainty"):
+        x, y = columns.pop(one, None), columns.pop(f"{one}/y", None)
+        if x is not None and y is not None:
+            columns[one] = np.add(x, y, dtype=np.float64)
+            columns[one] /= 2
+    return Native(columns, unit="px", frame_base=0, first_pixel=CENTER)
 
 
 def _inner_metadata(stored: npt.NDArray[Any] | None) -> list[Any]:
@@ -182,3 +213,4 @@ def _metadata(table: Localizations) -> dict[str, Any]:
 _HOLDS = frozenset({"frame", "x", "y", "z", "photons", "sigma", "uncertainty", "background"})
 _WRITER = Writer(_write, _HOLDS, fills=("photons",), suffixes=(".hdf5", ".h5"), side_suffixes=SIDE_SUFFIXES)
 FORMAT = Format("picasso", "Picasso HDF5", _recognise, _read, _WRITER)
+TABLE = Format("picasso-table", "a table with Picasso's column names", _recognise_names, _read_names)

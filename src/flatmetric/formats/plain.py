@@ -13,7 +13,7 @@ from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format
 from flatmetric.formats.conversion import Native, known_length
 from flatmetric.formats.headers import FoundColumn, find_columns
-from flatmetric.formats.text import TextHead, read_columns
+from flatmetric.formats.text import TextHead
 from flatmetric.options.reading import ReadOptions
 
 _TIME = "time"
@@ -26,7 +26,7 @@ def _recognise(candidate: Candidate) -> str | None:
     by_name = find_columns([h.text for h in candidate.head.header])
     if not {"x", "y"} <= set(by_name):
         return None
-    return f"a text table whose header names {', '.join(column.text for column in by_name.values())}"
+    return f"a table whose header names {', '.join(column.text for column in by_name.values())}"
 
 
 def _read(candidate: Candidate, options: ReadOptions) -> Native:
@@ -43,9 +43,7 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
             )
     places = {n: column.index for n, column in by_name.items()}
     time = None if "frame" in by_name or options.columns else _time_column(head)
-    table = read_columns(
-        head, places | ({} if time is None else {_TIME: time.index}), skip_bad_rows=options.skip_bad_rows
-    )
+    table = head.read(places | ({} if time is None else {_TIME: time.index}), options.skip_bad_rows)
     times = table.columns.pop(_TIME, None)
     native = Native(table.columns, unit=None, dropped=table.dropped, notes=table.notes)
     if (
@@ -88,10 +86,10 @@ def _width(head: TextHead) -> int:
 
 
 def named_columns(columns: Mapping[str, int | str], header: list[str], width: int, name: str) -> dict[str, FoundColumn]:
-    """The columns that the user names, by number from 1 or by the text of the header."""
+    """The columns that the user names, by number from 1 or by the text of the header; others only if they must be."""
     by_text = {text.lower(): at for at, text in reversed(list(enumerate(header)))}
     units = {column.index: column.unit for column in find_columns(header).values()}
-    by_name = {}
+    by_name = {column: place for column, place in find_columns(header).items() if column in ("frame", "x", "y")}
     for column, place in columns.items():
         text = str(place).strip()
         at = int(text) - 1 if text.isascii() and text.isdigit() else by_text.get(text.lower(), -1)
@@ -112,7 +110,11 @@ def chosen_columns(names: list[str], options: ReadOptions, name: str) -> dict[st
 
 
 def described_table(
-    chosen: Mapping[str, FoundColumn], arrays: Iterable[npt.NDArray[Any]], name: str, options: ReadOptions
+    names: list[str],
+    chosen: Mapping[str, FoundColumn],
+    arrays: Iterable[npt.NDArray[Any]],
+    name: str,
+    options: ReadOptions,
 ) -> Native:
     """The chosen columns of a binary table, with what their names say; ids and channels that are text are left out."""
     columns: dict[str, npt.NDArray[Any]] = {}
@@ -120,7 +122,9 @@ def described_table(
         if values.dtype.kind in "fiu" or column not in ("id", "channel"):
             whole = whole_numbers(values) if column in ("id", "channel") else None
             columns[column] = values if whole is None else whole
-    return describe_columns(chosen, Native(columns, unit=None), name, options)
+    used = {column.index for column in chosen.values()}
+    native = Native(columns, unit=None, unused=[text for at, text in enumerate(names) if at not in used])
+    return describe_columns(chosen, native, name, options)
 
 
 FORMAT = Format("plain", "a plain text table", _recognise, _read)

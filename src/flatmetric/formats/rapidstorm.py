@@ -8,7 +8,7 @@ from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format
 from flatmetric.formats.conversion import CENTER, Native
 from flatmetric.formats.headers import heading
-from flatmetric.formats.text import TextHead, read_columns
+from flatmetric.formats.text import TextHead
 from flatmetric.options.reading import ReadOptions
 
 _FIELD = re.compile(r"<field\b([^<>]*)>")
@@ -50,7 +50,7 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
         raise InputError(
             f"{name}: row {candidate.head.data_line.number} has {len(row)} cells and the first line names {len(fields)}"
         )
-    table = read_columns(candidate.head, places, skip_bad_rows=options.skip_bad_rows)
+    table = candidate.head.read(places, options.skip_bad_rows)
     units = {column: heading(f"v [{fields[at].get('unit', '')}]").unit for column, at in places.items()}
     native = Native(
         table.columns,

@@ -1,13 +1,15 @@
-"""Recognise a file by its content, read it, convert it, and record what was done."""
+"""Recognise a file or a table by its content, read it, convert it, and record what was done."""
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from flatmetric.errors import InputError
 from flatmetric.formats import hdf5_table, parquet, plain
 from flatmetric.formats.base import Candidate, Format
 from flatmetric.formats.conversion import to_localizations
+from flatmetric.formats.memory import TableHead, TableSource
 from flatmetric.formats.registry import FORMATS, format_named
 from flatmetric.formats.source import Source
 from flatmetric.formats.text import TextHead
@@ -48,15 +51,49 @@ def read_file(
     # Overflows and NaN are checked for explicitly. Binary files are hashed in parallel, text as it is read.
     with closing(candidate), np.errstate(all="ignore"), ThreadPoolExecutor(1) as aside:
         hashed = None if candidate.head.lines else aside.submit(lambda: source.sha256)
-        chosen, reason = _choose(candidate, options)
-        with _guarded(chosen, source.name, options):
-            native = chosen.read(candidate, options)
-            rows = len(native.columns["x"]) if "x" in native.columns else 0
-            if options.max_rows is not None and rows > options.max_rows:
-                raise InputError(f"{source.name}: has {rows} rows, more than max_rows={options.max_rows}")
-            sha256 = source.sha256 if hashed is None else hashed.result()
-            provenance = Provenance(file=source.name, sha256=sha256, format=chosen.name, reason=reason)
-            return to_localizations(native, options, provenance)
+        table = _understood(candidate, options)
+        sha256 = source.sha256 if hashed is None else hashed.result()
+        return dataclasses.replace(table, provenance=dataclasses.replace(table.provenance, sha256=sha256))
+
+
+def read_table(table: Any, name: str, options: ReadOptions) -> Localizations:
+    """A pandas, polars or Arrow table, a structured array or a dict of arrays, read as its file would be.
+
+    An array of numbers has no names: `options.columns` says which is which. `name` is that of the argument.
+
+    Examples
+    --------
+    >>> read_table({"Frame": [0, 1], "X (um)": [0.1, 0.2], "Y (um)": [0.5, 0.6]}, "pred", ReadOptions()).x
+    array([100., 200.])
+    """
+    if isinstance(table, np.ndarray) and table.dtype.names is None and options.columns is None:
+        prefix = "truth_" if name == "truth" else ""
+        raise InputError(
+            f"{name} is an array of shape {table.shape}, whose columns have no names; "
+            f"give {prefix}columns={{'frame': 1, 'x': 2, 'y': 3}}, or use flat_metric for points alone"
+        )
+    source = TableSource(name)
+    try:
+        head = TableHead(table, source)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from error
+    with np.errstate(all="ignore"):
+        read = _understood(Candidate(source, head), options)
+    return dataclasses.replace(read, provenance=dataclasses.replace(read.provenance, file=None))
+
+
+def _understood(candidate: Candidate, options: ReadOptions) -> Localizations:
+    """A table in nm with frames from 1, and how it was understood."""
+    name = candidate.source.name
+    chosen, reason = _choose(candidate, options)
+    with _guarded(chosen, name, options):
+        native = chosen.read(candidate, options)
+        native.unused = native.unused or candidate.head.unused
+        rows = len(native.columns["x"]) if "x" in native.columns else 0
+        if options.max_rows is not None and rows > options.max_rows:
+            raise InputError(f"{name}: has {rows} rows, more than max_rows={options.max_rows}")
+        provenance = Provenance(file=name, format=chosen.name, reason=reason)
+        return to_localizations(native, options, provenance)
 
 
 @contextmanager

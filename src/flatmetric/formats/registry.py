@@ -56,6 +56,7 @@ FORMATS: tuple[Format, ...] = (
     elyra.FORMAT,
     oni.FORMAT,
     decode_csv.FORMAT,
+    picasso.TABLE,
     smap_csv.FORMAT,
     quickpalm.FORMAT,
     peakselector.FORMAT,

@@ -65,6 +65,7 @@ class TextHead:
 
     def __init__(self, source: Source) -> None:
         self.source = source
+        self._used = set[int]()
         start = source.head
         self.is_text = not re.search(rb"[\x00-\x08\x0e-\x1f]", start[:64]) or start.startswith(
             (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -179,6 +180,20 @@ class TextHead:
         """Whether the header has all these names, in any order and case."""
         return bool(self.names) and set(names) <= set(self.names)
 
+    def read(self, wanted: Mapping[str, int], skip_bad_rows: bool, *, ends_at_blank_line: bool = False) -> TextColumns:
+        """Columns by their places, from 0.
+
+        A bad row is an error that names row and column, or is dropped and counted with `skip_bad_rows`.
+        """
+        self._used = set(wanted.values())
+        return _read_columns(self, wanted, skip_bad_rows, ends_at_blank_line)
+
+    @property
+    def unused(self) -> list[str]:
+        """The names of the columns that were not read; empty before `read`, and without a header."""
+        names = [(at, h.text) for at, h in enumerate(self.header or []) if h.text]
+        return [name for at, name in names if self._used and at not in self._used]
+
 
 def split(text: str, delimiter: str) -> list[str]:
     """The cells of one line, without outer blanks and quotes.
@@ -255,17 +270,9 @@ class _Growing:
         return np.zeros(0) if self._room is None else self._room[: self._rows]
 
 
-def read_columns(
-    head: TextHead,
-    wanted: Mapping[str, int],
-    *,
-    skip_bad_rows: bool,
-    ends_at_blank_line: bool = False,
+def _read_columns(
+    head: TextHead, wanted: Mapping[str, int], skip_bad_rows: bool, ends_at_blank_line: bool
 ) -> TextColumns:
-    """Read columns by their places (from 0) in the table that `head` describes.
-
-    A bad row is an error that names row and column, or is dropped and counted with `skip_bad_rows`.
-    """
     source, start = head.source, head.data_line
     order = sorted(wanted, key=lambda name: wanted[name])
     width = len(head.header) if head.header is not None else len(head.first_row or [])
@@ -319,7 +326,7 @@ def read_columns(
     for name in order:
         own[name] = joined[wanted[name]].copy() if wanted[name] in used else joined[wanted[name]]
         used.add(wanted[name])
-    columns, more_notes = _whole_columns(own)
+    columns, more_notes = whole_columns(own)
     commas = ["decimal commas read as points"] if head.has_decimal_commas else []
     return TextColumns(columns, dropped, [*commas, *notes, *more_notes])
 
@@ -364,12 +371,12 @@ def _in_order(work: Callable[[_Block], NumberTable], blocks: Iterator[_Block], t
 def _kind(names: list[str]) -> CellKind:
     if "frame" in names:
         return CellKind.whole
-    if all(name in MAY_HAVE_GAPS or name in WHOLE_COLUMNS for name in names):
+    if all(name.startswith((*MAY_HAVE_GAPS, *WHOLE_COLUMNS)) for name in names):
         return CellKind.optional
     return CellKind.number
 
 
-def _whole_columns(columns: dict[str, npt.NDArray[Any]]) -> tuple[dict[str, npt.NDArray[Any]], list[str]]:
+def whole_columns(columns: dict[str, npt.NDArray[Any]]) -> tuple[dict[str, npt.NDArray[Any]], list[str]]:
     """Convert whole-number columns to integers; leave out those that have other values."""
     kept, notes = {}, []
     for name, values in columns.items():

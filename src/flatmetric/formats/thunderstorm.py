@@ -9,7 +9,6 @@ from flatmetric._files import write_rows
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format, Writer
 from flatmetric.formats.conversion import CORNER, Native, known_length
-from flatmetric.formats.text import read_columns
 from flatmetric.localizations import Localizations
 from flatmetric.options.reading import ReadOptions
 
@@ -48,7 +47,7 @@ def _read(candidate: Candidate, options: ReadOptions) -> Native:
     for column in ("frame", "x", "y"):
         if column not in wanted:
             raise InputError(f"{candidate.source.name}: as ThunderSTORM it lacks a column {column}")
-    table = read_columns(candidate.head, wanted, skip_bad_rows=options.skip_bad_rows)
+    table = candidate.head.read(wanted, options.skip_bad_rows)
     name = candidate.source.name
     units = {axis: known_length(header[wanted[axis]].unit, axis, name, options) for axis in "xyz" if axis in wanted}
     native = Native(

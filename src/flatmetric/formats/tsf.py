@@ -15,7 +15,6 @@ from flatmetric._files import largest_content
 from flatmetric.errors import InputError
 from flatmetric.formats.base import Candidate, Format
 from flatmetric.formats.conversion import Native, checked
-from flatmetric.formats.text import read_columns
 from flatmetric.options.reading import ReadOptions
 
 _HEADER_BYTES = 12  # int32 0 and int64 offset of the SpotList, counted from here
@@ -168,7 +167,7 @@ def _read_text(candidate: Candidate, options: ReadOptions) -> Native:
             raise InputError(
                 f"{head.source.name}: has no column {column}, as a tagged spot file does; leave format= out"
             )
-    table = read_columns(head, wanted, skip_bad_rows=options.skip_bad_rows)
+    table = head.read(wanted, options.skip_bad_rows)
     unit = _UNIT_NAMES.get(summary.get("location_units", "").strip())
     native = Native(
         table.columns,

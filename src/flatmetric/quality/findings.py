@@ -14,7 +14,9 @@ import numpy as np
 from flatmetric._arrays import BoolArray
 from flatmetric._dataclass import dataclass
 from flatmetric._display import Displayed
+from flatmetric.formats.read import read_table
 from flatmetric.localizations import Localizations, Provenance
+from flatmetric.options.reading import ReadOptions
 from flatmetric.options.scoring import DEFAULT_LAM
 
 Severity = Literal["wrong", "worth fixing", "note"]
@@ -416,7 +418,7 @@ class Findings(Displayed, Sequence[Finding]):
     def apply(self, pred: Any = None) -> Localizations:
         """The result with everything fixed that a change of its rows can fix; by default the one that was checked.
 
-        Instead of `Localizations`, any table or dict in nm with frames from 1 will do.
+        Instead of `Localizations`, any table or dict will do.
 
         Examples
         --------
@@ -427,7 +429,7 @@ class Findings(Displayed, Sequence[Finding]):
         if pred is None or (self.pred is not None and str(pred) == self.pred.provenance.file):
             pred = self.pred
         if not isinstance(pred, Localizations):
-            pred = Localizations.from_table(pred)
+            pred = read_table(pred, "pred", ReadOptions())
         fixed: Localizations = pred
         for finding in self:
             fixed = apply_fix(fixed, finding)
