@@ -73,7 +73,8 @@ def _function(function: Any, imports: dict[str, set[str]]) -> str:
     for keyword in keywords_of(function.options).values():
         default = "" if keyword.default is REQUIRED else " = ..."
         keywords.append(f"{keyword.name}: {keyword.type}{default}")
-    lines = "".join(f"    {part},\n" for part in [*positional, "*", *keywords])
+    rest = [f"*{p.name}: {p.annotation}" for p in signature.parameters.values() if p.kind is p.VAR_POSITIONAL]
+    lines = "".join(f"    {part},\n" for part in [*positional, *(rest or ["*"]), *keywords])
     return f"def {function.__name__}(\n{lines}) -> {returned}: ..."
 
 

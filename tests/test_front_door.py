@@ -182,7 +182,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "no column": (lambda: fm.check(TRUTH, {"x": [1.0]}), "pred: no column is known as x and y, its header has x"),
     "no rows": (lambda: fm.check({"frame": [], "x": [], "y": []}, DOG), "the truth has no row"),
     "one result": (lambda: fm.compare(TRUTH, {"a": DOG}), "one result can't be compared"),
-    "a table as results": (lambda: fm.compare(TRUTH, POINT), "results is a dict"),
+    "a table as results": (lambda: fm.compare(TRUTH, POINT), "one result can't be compared"),
     "an unknown protocol": (lambda: fm.score(TRUTH, DOG, protocol="challenge2017"), "there is no protocol"),
     "a wrong protocol": (lambda: fm.score(TRUTH, DOG, protocol=3), "protocol is 3; give challenge2016, a TOML file"),  # type: ignore[arg-type]
     "a wrong unit": (lambda: fm.score(TRUTH, DOG, unit="mm"), "unit is 'mm'; give one of nm, um, m, px"),

@@ -153,8 +153,8 @@ def inspect(
 ) -> Inspection: ...
 def compare(
     truth: Source,
-    results: Mapping[str, Source] | Sequence[str | os.PathLike[str]],
-    *,
+    results: Mapping[str, Source] | Sequence[Source] | Source,
+    *more: Source,
     progress: Progress | None = None,
     executor: Executor | None = None,
     lam: float = ...,

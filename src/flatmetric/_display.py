@@ -6,6 +6,7 @@ here (`set_finder`), so that no lower layer imports a higher one.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,7 +18,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Displayed:
+class Shown:
+    """A result that a notebook shows."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        html: str = view_of(self).html(self)
+        return html
+
+
+class Displayed(Shown):
     """A result that can be drawn, and shown as a page or in a notebook."""
 
     __slots__ = ()
@@ -52,24 +63,41 @@ class Displayed:
         """
         view_of(self).report(self, path, stack=stack)
 
-    def _repr_html_(self) -> str:
-        html: str = view_of(self).html(self)
-        return html
+
+_finder: Callable[[Shown], Any] | None = None
 
 
-_finder: Callable[[Displayed], Any] | None = None
-
-
-def set_finder(finder: Callable[[Displayed], Any]) -> None:
+def set_finder(finder: Callable[[Shown], Any]) -> None:
     """Say how the view of a result is found; the package's front does."""
     global _finder
     _finder = finder
 
 
-def view_of(result: Displayed) -> Any:
+def view_of(result: Shown) -> Any:
     """How a result looks: `plot`, `report` and `html`."""
     assert _finder is not None, "the package's front sets it"
     return _finder(result)
+
+
+_warned: tuple[int, list[object]] = (0, [])
+
+
+def _cell() -> int | None:
+    """The number of the notebook's cell that is running; None outside of a notebook."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return None if shell is None else int(shell.execution_count)
+
+
+def remember_warning(about: object) -> None:
+    """Note that the running cell of a notebook has a warning about this, so that its result need not repeat it."""
+    global _warned
+    if (cell := _cell()) is not None:
+        _warned = (cell, [*(_warned[1] if _warned[0] == cell else ()), about])
+
+
+def stands_above(about: object) -> bool:
+    """Whether the running cell of a notebook has a warning about this."""
+    return _warned[0] == _cell() and any(one is about for one in _warned[1])
 
 
 class Wording:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 _LONGEST = 400  # characters of a sentence
@@ -66,6 +67,47 @@ class InputError(ValueError):
 
     def __init__(self, sentence: str) -> None:
         super().__init__(one_line(sentence))
+
+
+class UnknownNameError(InputError, KeyError):
+    """A name that a result does not know.
+
+    Examples
+    --------
+    >>> raise UnknownNameError("there is no metric 'jacard'; did you mean jaccard?")
+    Traceback (most recent call last):
+    flatmetric.errors.UnknownNameError: there is no metric 'jacard'; did you mean jaccard?
+    """
+
+    __str__ = Exception.__str__  # that of a KeyError is in quotes
+
+
+def unknown(what: str, name: Any, known: Iterable[str]) -> UnknownNameError:
+    """The error for a name that is not known, with the nearest that are, or all.
+
+    Examples
+    --------
+    >>> str(unknown("program", "trakpy", ["trackpy", "picasso"])), str(unknown("program", "x", ["a", "b"]))
+    ("there is no program 'trakpy'; did you mean trackpy?", "there is no program 'x'; give one of a, b")
+    """
+    names = list(known)
+    near = nearest(str(name), names)
+    better = f"did you mean {' or '.join(near)}?" if near else f"give one of {', '.join(names)}"
+    return UnknownNameError(f"there is no {what} {name!r:.60}; {better}")
+
+
+def nearest(name: str, known: Iterable[str]) -> list[str]:
+    """The known names that are spelled nearly like this one, the nearest first; at most three.
+
+    Examples
+    --------
+    >>> nearest("jacard", ["jaccard", "recall"]), nearest("x", ["jaccard", "recall"])
+    (['jaccard'], [])
+    """
+    import difflib
+
+    lowered = {one.lower(): one for one in reversed(list(known))}
+    return [lowered[one] for one in difflib.get_close_matches(name.lower(), lowered, 3, 0.7)]
 
 
 class ReadWarning(UserWarning):

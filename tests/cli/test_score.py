@@ -82,7 +82,7 @@ def test_files_of_explanations(files: tuple[Path, Path], tmp_path: Path) -> None
     content = scored(*files, "--per-frame", frames, "--per-molecule", molecules, "--csv", values, "--by", "frame")
     with frames.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert sum(float(row["flat_metric_nm"]) for row in rows) == pytest.approx(content["flat_metric"]["value"])
+    assert sum(float(row["flat_metric_share_nm"]) for row in rows) == pytest.approx(content["flat_metric"]["value"])
     with molecules.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == content["inputs"]["truth"]["rows"] + content["inputs"]["pred"]["rows"]

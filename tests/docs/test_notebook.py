@@ -40,3 +40,26 @@ def test_snippets_show_their_pictures(page: Path) -> None:
                 assert shown and kind in shown[0], example.source
                 looked += 1
     assert looked > 0, "no snippet of this page shows anything"
+
+
+SHIFTED = """
+import flatmetric as fm
+data = "src/flatmetric/data/demo_"
+shifted = fm.read(data + "baseline.csv").to_pandas()
+shifted["x"] += 200
+"""
+CELLS = [
+    SHIFTED,
+    'fm.score(data + "truth.csv", shifted)',
+    'fm.compare(data + "truth.csv", {"a": shifted, "b": data + "baseline.csv"})',
+    'fm.check(data + "truth.csv", shifted)',
+]
+
+
+def test_a_notebook_shows_a_finding_once_in_a_cell() -> None:
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in CELLS])
+    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(ROOT)}}).execute()
+    for cell in notebook.cells[1:]:
+        texts = [output.get("text") or output["data"]["text/html"] for output in cell["outputs"]]
+        assert sum(text.count("shifted by x") for text in texts) == 1, cell["source"]
+        assert any("<div" in text for text in texts)

@@ -90,7 +90,7 @@ def test_curves_have_their_crossings_marked() -> None:
 def test_frames_add_up_to_the_whole(score: fm.Score) -> None:
     axes = score_per_frame(axes_of(), score)
     top = np.asarray(axes.collections[-1].get_paths()[0].vertices)[:, 1].max()
-    costs = per_frame(score)["flat_metric_nm"] * len(score.matched.truth_kept)
+    costs = per_frame(score)["flat_metric_share_nm"] * len(score.matched.truth_kept)
     assert top == pytest.approx(costs.max())
 
 
@@ -135,7 +135,7 @@ def test_the_map_of_a_frame_is_that_of_the_frame(score: fm.Score) -> None:
     lines = [np.asarray(path.vertices) for path in drawn["moved"].get_paths()]
     lengths = sum(float(np.hypot(*(b - a))) for a, b in lines)
     parts = per_frame(score)
-    assert lengths == pytest.approx(parts["displaced_nm"][7] * len(truth))
+    assert lengths == pytest.approx(parts["displaced_share_nm"][7] * len(truth))
 
 
 def test_a_leaderboard_shows_ranks_and_intervals() -> None:

@@ -35,7 +35,7 @@ from tests.scenes import draw, run
 pytestmark = pytest.mark.filterwarnings("ignore::flatmetric.FindingWarning")
 
 PIXELS = Provenance(pixel_size=(100.0, 100.0))
-NOTHING = {"frame": np.empty(0, dtype=np.int64), "x": np.empty(0), "y": np.empty(0)}
+NOTHING: dict[str, Any] = {"frame": np.empty(0, dtype=np.int64), "x": np.empty(0), "y": np.empty(0)}
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +155,7 @@ def test_camera_images_are_quantised_by_their_noise(tmp_path: Path) -> None:
     import tifffile
 
     tifffile.imwrite(tmp_path / "a.tif", images)
-    movie = open_movie(tmp_path / "a.tif", dataclasses.replace(fm.read(NOTHING), provenance=PIXELS))
+    movie = open_movie(tmp_path / "a.tif", dataclasses.replace(fm.Localizations(**NOTHING), provenance=PIXELS))
     content = camera_content(movie, [4, 2, 99])
     assert list(content["images"]) == ["4", "2"] and (content["width"], content["height"]) == (24, 16)
     steps = unpacked(content["images"]["4"], "u1").reshape(16, 24) / 255

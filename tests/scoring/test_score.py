@@ -302,7 +302,7 @@ def test_explanations_add_up(rules: dict[str, Any]) -> None:
     mass[kept] = np.concatenate([costs.truth_mass, costs.pred_mass])
     assert np.nansum(molecules["cost_nm"] * mass) == pytest.approx(flat.value)
     frames = per_frame(score)
-    assert frames["flat_metric_nm"].sum() == pytest.approx(flat.value)
+    assert frames["flat_metric_share_nm"].sum() == pytest.approx(flat.value)
     counts = [int(frames[name].sum()) for name in ("tp", "fp", "fn")]
     assert counts == [score.challenge.tp, score.challenge.fp, score.challenge.fn]
     for quantity in ("z", "photons", "density", "frame"):

@@ -19,7 +19,7 @@ score = fm.score(data / "demo_truth.csv", data / "demo_dog.csv")
 # The frame that costs most:
 
 frames = score.per_frame()
-worst = int(frames.loc[frames["flat_metric_nm"].idxmax(), "frame"])
+worst = int(frames.loc[frames["flat_metric_share_nm"].idxmax(), "frame"])
 
 figure, axes = plt.subplots(figsize=(6, 5), layout="constrained")
 frame_map(axes, score, worst)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from flatmetric._dataclass import dataclass
 from flatmetric.api.inputs import table_from, warn, warn_of_frames
 from flatmetric.challenges.submissions import program_names
-from flatmetric.errors import InputError
+from flatmetric.errors import FindingWarning, InputError
 from flatmetric.execution.progress import Progress
 from flatmetric.execution.workers import Failed, Workers
 from flatmetric.formats.read import read_once
@@ -20,6 +23,7 @@ from flatmetric.localizations import Localizations
 from flatmetric.options.base import group, takes
 from flatmetric.options.certainty import Certainty
 from flatmetric.options.scoring import MetricOptions, ScoreOptions
+from flatmetric.quality.remarks import remarks_on
 from flatmetric.scoring.checked import score_and_check
 from flatmetric.scoring.score import Score
 from flatmetric.statistics.comparison import Comparison, compare_scores
@@ -39,8 +43,8 @@ class CompareOptions(ScoreOptions):
 @takes(CompareOptions)
 def compare(
     truth: Source,
-    results: Mapping[str, Source] | Sequence[str | os.PathLike[str]],
-    *,
+    results: Mapping[str, Source] | Sequence[Source] | Source,
+    *more: Source,
     progress: Progress | None = None,
     executor: Executor | None = None,
     options: CompareOptions,
@@ -51,8 +55,9 @@ def compare(
     ----------
     truth
         The true molecules: a file, or a table.
-    results
-        Results by name, each a file or a table; or a list of files, which are named by themselves.
+    results, more
+        Results by name, each a file or a table; or one after the other, or in a list, where files have their own names
+        and tables are numbered.
     progress
         Called with what is done, how much of it, and out of how much.
     executor
@@ -66,8 +71,12 @@ def compare(
     >>> c = fm.compare(truth, {"far": far, "near": near})
     >>> c.names, c.pairs[0].difference
     (('near', 'far'), -4.0)
+    >>> c.best, c["far"].value
+    ('near', 9.0)
+    >>> fm.compare(truth, far, near).best
+    'result 2'
     """
-    named, workers = _named(results), Workers(options.execution.threads, executor)
+    named, workers = _named([results, *more] if more else results), Workers(options.execution.threads, executor)
     # Where there are more results than threads, each thread has its own.
     threads = 1 if workers.elsewhere or workers.jobs <= len(named) else workers.jobs
     if threads > 1:
@@ -83,9 +92,14 @@ def compare(
         if isinstance(outcome, Failed):
             raise InputError(f"{name}: could not be scored, {outcome.reason}")
         warn_of_frames(outcome.basis.truth.provenance, outcome.basis.pred.provenance, name)
-        warn(outcome.findings, name)
         scores[name] = outcome
-    return compare_scores(scores, options.certainty)
+    compared = compare_scores(scores, options.certainty)
+    remarks = remarks_on({name: [f for f in score.findings if not f.is_limit] for name, score in scores.items()})
+    for text in remarks.shared:
+        warnings.warn(text, FindingWarning, stacklevel=3)
+    for name, findings in remarks.own.items():
+        warn(findings, name)
+    return compared
 
 
 def _score_one(here: Path, truth: Any, name: str, result: Any, options: ScoreOptions) -> Score:
@@ -103,16 +117,28 @@ def _named_as(table: Localizations, path: str | os.PathLike[str]) -> Localizatio
     return dataclasses.replace(table, provenance=dataclasses.replace(table.provenance, file=str(path)))
 
 
+def _is_result(value: Any) -> bool:
+    """Whether a value is a file or a table, and not a column of one."""
+    if isinstance(value, np.ndarray):
+        return value.ndim == 2 or value.dtype.names is not None
+    has_names = hasattr(value, "columns") or hasattr(value, "column_names")
+    return has_names or isinstance(value, (str, os.PathLike, Mapping, Localizations))
+
+
 def _named(results: Any) -> dict[str, Any]:
-    if isinstance(results, Mapping) and not {"frame", "x", "y"} <= set(results):
+    if isinstance(results, Mapping) and all(map(_is_result, results.values())):
         named = {str(name): result for name, result in results.items()}
     elif isinstance(results, Sequence) and not isinstance(results, str):
-        if not all(isinstance(path, (str, os.PathLike)) for path in results):
-            raise InputError("results is a list of tables; give a dict of tables by name")
-        paths = [Path(path) for path in results]
-        named = dict(zip(program_names(paths), paths, strict=True))
+        files = [Path(one) for one in results if isinstance(one, (str, os.PathLike))]
+        names = iter(program_names(files))
+        named = {}
+        for number, one in enumerate(results, start=1):
+            is_file = isinstance(one, (str, os.PathLike))
+            named[next(names) if is_file else f"result {number}"] = Path(one) if is_file else one
+    elif _is_result(results):
+        named = {"result": results}
     else:
-        raise InputError(f"results is a {type(results).__name__}; give a dict of results by name, or a list of files")
+        raise InputError(f"results is a {type(results).__name__}; give results by name in a dict, or one by one")
     if len(named) < 2:
         raise InputError("one result can't be compared; give two or more")
     return named

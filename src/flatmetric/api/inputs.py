@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
+from flatmetric._display import remember_warning
 from flatmetric.errors import FindingWarning, InputError, ReadWarning
 from flatmetric.execution.progress import Progress
 from flatmetric.formats.conversion import converted
@@ -110,3 +111,5 @@ def warn(findings: Findings | tuple[Finding, ...], whose: str, stacklevel: int =
     faults = [finding for finding in findings if not finding.is_limit]
     if faults:
         warnings.warn(f"{whose}: {'; '.join(map(str, faults))}", FindingWarning, stacklevel=stacklevel)
+        for finding in faults:
+            remember_warning(finding)

@@ -7,24 +7,22 @@ import sys
 from flatmetric._dataclass import dataclass
 from flatmetric.api.check import check as check_files
 from flatmetric.cli import text
-from flatmetric.cli.options import Json, Keywords, Report, Result, Truth, command
+from flatmetric.cli.options import Json, Keywords, Report, Result, Strict, Truth, command
 from flatmetric.cli.output import (
     STANDARD_OUTPUT,
     check_outputs,
     print_assumption,
+    print_unused,
     rule_files,
     table_files,
     write_json,
 )
 from flatmetric.cli.progress import progress_bar
-from flatmetric.options.base import option
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckFlags(Report, Json):
+class CheckFlags(Report, Json, Strict):
     """The flags of `check` besides those of `fm.check`."""
-
-    strict: bool = option(False, "Exit with code 1 if the file is probably wrong.", section="Output")
 
 
 @command(check_files)
@@ -53,5 +51,7 @@ def check(truth: Truth, result: Result, keywords: Keywords, flags: CheckFlags) -
     assert findings.truth is not None and findings.pred is not None
     for assumption in (*findings.truth.provenance.assumed("truth_"), *findings.pred.provenance.assumed()):
         print_assumption(assumption)
+    for table in (findings.truth, findings.pred):
+        print_unused(table.provenance)
     if flags.strict and any(finding.is_fault for finding in findings):
         sys.exit(1)

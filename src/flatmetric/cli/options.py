@@ -52,6 +52,13 @@ class Report:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Strict:
+    """An exit code for scripts."""
+
+    strict: bool = option(False, "Exit with code 1 if the file is probably wrong.", section="Output")
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReportOnImages(Report):
     """A page that may show camera images."""
 

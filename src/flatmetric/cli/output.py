@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from flatmetric.cli.options import ReportOnImages
+    from flatmetric.localizations import Provenance
     from flatmetric.quality.findings import Severity
 
 STANDARD_OUTPUT = "-"
@@ -79,6 +80,12 @@ def print_finding(sentence: str, severity: Severity) -> None:
 def print_assumption(sentence: str) -> None:
     """What the file did not say: on stderr, quietly."""
     _remark("assumed: ", sentence, dim=True)
+
+
+def print_unused(read: Provenance) -> None:
+    """The columns of a file that were not read: on stderr, quietly."""
+    if read.unused:
+        _remark("not used: ", f"{read.file}: {', '.join(read.unused)}", dim=True)
 
 
 def _remark(start: str, sentence: str, **look: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from typing import Any
 
 from flatmetric._dataclass import dataclass
@@ -10,7 +11,7 @@ from flatmetric.api.score import score as score_files
 from flatmetric.api.score import score_in_ranges
 from flatmetric.cli import text
 from flatmetric.cli.cluster import Cluster, cluster
-from flatmetric.cli.options import Json, Keywords, ReportOnImages, Result, Truth, arguments_for, command
+from flatmetric.cli.options import Json, Keywords, ReportOnImages, Result, Strict, Truth, arguments_for, command
 from flatmetric.cli.output import (
     STANDARD_OUTPUT,
     check_outputs,
@@ -29,7 +30,7 @@ _NEED_ROWS = ("ci", "images", "by", "curve", "per_frame", "per_molecule", "repor
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreFlags(ReportOnImages, Json, Cluster):
+class ScoreFlags(ReportOnImages, Json, Cluster, Strict):
     """The flags of `score` besides those of `fm.score` and `fm.score_in_ranges`."""
 
     by: str | None = option(
@@ -111,3 +112,5 @@ def _print(scored: Any, flags: ScoreFlags, more: dict[str, Any], lines: list[str
             print_finding(str(finding), "note")
     for assumption in scored.assumptions():
         print_assumption(assumption)
+    if flags.strict and any(finding.is_fault for finding in scored.findings):
+        sys.exit(1)

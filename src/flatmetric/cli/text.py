@@ -270,6 +270,7 @@ def inspection_text(inspection: Inspection) -> str:
         ("rows", f"{inspection.rows}{dropped}"),
         ("frames", frames),
         ("columns", " ".join(inspection.columns)),
+        *([("not used", printable(", ".join(inspection.unused)))] if inspection.unused else []),
         *((axis, f"{low:.1f} to {high:.1f} nm") for axis, (low, high) in inspection.extent.items()),
         *(("" if at else "conversions", step) for at, step in enumerate(inspection.conversions)),
     ]

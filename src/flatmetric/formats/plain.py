@@ -77,7 +77,7 @@ def describe_columns(by_name: Mapping[str, FoundColumn], native: Native, name: s
         native.z_unit = known_length(by_name["z"].unit, "z", name, options) or native.z_unit
     native.width_units = {n: by_name[n].unit or "" for n in ("sigma", "uncertainty") if n in by_name}
     if "frame" not in by_name:
-        native.assumptions.append("no column is known as the frame, so all rows are one point set (else give columns=)")
+        native.assumptions.append("no frame column: all rows are in frame 1 (otherwise give columns=)")
     return native
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from flatmetric._dataclass import dataclass
+from flatmetric.errors import unknown
 from flatmetric.metrics.base import Measure, Metric, Rows, metrics_of
 from flatmetric.metrics.bound import BoundScore
 from flatmetric.metrics.calibration import Calibration
@@ -88,6 +89,26 @@ LEADERBOARD: dict[str, Metric] = {
     }.items()
 }
 """The columns of a leaderboard, by their short names."""
+
+
+def metric_named(name: str) -> Metric:
+    """The metric of a key in the JSON, or of its last part: of several the first, as "jaccard" for "challenge.jaccard".
+
+    Examples
+    --------
+    >>> metric_named("jaccard").key, metric_named("gospa").key
+    ('challenge.jaccard', 'gospa.value')
+    >>> metric_named("jacard")
+    Traceback (most recent call last):
+    flatmetric.errors.UnknownNameError: there is no metric 'jacard'; did you mean jaccard?
+    """
+    short = {key.split(".")[1]: metric for key, metric in reversed(METRICS.items())}
+    short |= {part: METRICS[f"{part}.value"] for part in FAMILIES if f"{part}.value" in METRICS}
+    known = short | LEADERBOARD | METRICS
+    if name not in known:
+        raise unknown("metric", name, known)
+    return known[name]
+
 
 MORE_KEYS: dict[str, dict[str, Any]] = {
     "challenge": {

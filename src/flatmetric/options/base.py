@@ -9,7 +9,6 @@ the command line derives its flags. The object is built once, from the keywords,
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import functools
 import inspect
 import os
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from flatmetric._dataclass import dataclass
-from flatmetric.errors import InputError
+from flatmetric.errors import InputError, nearest
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -225,7 +224,7 @@ def takes(kind: type) -> Callable[[Callable[..., R]], Callable[..., R]]:
 
 
 def _meant(name: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(name, known, 1)
+    close = nearest(name, known)
     return f"did you mean {close[0]}=?" if close else f"give one of {', '.join(sorted(known))}"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from flatmetric._dataclass import dataclass
+from flatmetric._display import Shown
 from flatmetric.localizations import Localizations
 
 _SHOWN_ROWS = 5  # fits on a screen with everything else
@@ -15,8 +16,9 @@ _SMALLEST_FIELD = 600.0  # nm: a field of a camera is larger
 
 
 @dataclass(frozen=True, slots=True)
-class Inspection:
-    """A summary of one table; lengths in nm. `frames` are the first and last, None without rows.
+class Inspection(Shown):
+    """A summary of one table; lengths in nm. `frames` are the first and last, None without rows, and `unused` the names
+    of columns that were not read.
 
     Examples
     --------
@@ -39,6 +41,7 @@ class Inspection:
     first_rows: tuple[dict[str, float | int | None], ...]
     warnings: tuple[str, ...]
     assumptions: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
 
 
 def inspect_table(table: Localizations, fov: tuple[float, float] | None = None) -> Inspection:
@@ -67,6 +70,7 @@ def inspect_table(table: Localizations, fov: tuple[float, float] | None = None) 
         first_rows=tuple(_row(shown, at) for at in range(len(shown))),
         warnings=(*provenance.warnings, *table_warnings(table, fov)),
         assumptions=provenance.assumptions,
+        unused=provenance.unused,
     )
 
 

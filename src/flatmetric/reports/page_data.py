@@ -73,13 +73,13 @@ def frames_content(scores: Sequence[Score], budget: int = ROWS) -> dict[str, Any
     ([0], 130.0)
     """
     tables = [per_frame(score) for score in scores]
-    if any("flat_metric_nm" not in table for table in tables):
+    if any("flat_metric_share_nm" not in table for table in tables):
         return {"total": 0, "shown": []}
     numbers = np.unique(np.concatenate([table["frame"] for table in tables]))
     costs, rows = np.zeros((len(scores), len(numbers))), np.zeros(len(numbers), dtype=np.int64)
     for k, (score, table) in enumerate(zip(scores, tables, strict=True)):
         at = np.searchsorted(numbers, table["frame"])
-        costs[k, at] = table["flat_metric_nm"] * len(score.matched.truth_kept)
+        costs[k, at] = table["flat_metric_share_nm"] * len(score.matched.truth_kept)
         rows[at] += table["n_pred"]
     rows[np.searchsorted(numbers, tables[0]["frame"])] += tables[0]["n_truth"]
     chosen = chosen_frames(costs.max(axis=0), rows, budget)

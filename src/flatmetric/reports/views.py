@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from flatmetric._display import Displayed, wording
+from flatmetric._display import Shown, stands_above, wording
 from flatmetric._escaping import escape
 from flatmetric._files import write_text
 from flatmetric.challenges.leaderboard import Leaderboard
@@ -20,9 +20,10 @@ from flatmetric.localizations import Localizations
 from flatmetric.metrics.table import METRICS
 from flatmetric.plots import style
 from flatmetric.quality.findings import Finding, Findings
+from flatmetric.quality.inspect import Inspection, inspect_table
 from flatmetric.reports.parts import budget_bar
 from flatmetric.scoring.score import Score
-from flatmetric.sentences import budget_sentence, doubts, intervals_title, pair_sentence
+from flatmetric.sentences import budget_sentence, intervals_title, pair_sentence
 from flatmetric.statistics.comparison import Comparison
 
 if TYPE_CHECKING:
@@ -38,13 +39,14 @@ _PART_STYLES = {  # a notebook has none of the page's styles
 _MAIN = ("challenge.jaccard", "challenge.recall", "challenge.precision", "challenge.rmse_xy", "challenge.efficiency")
 _REACH = 400.0  # nm: displacements that are drawn
 _MOST_POINTS = 20_000  # marks of a scatter plot; more hide each other
+_ALERT = f"border-left:4px solid {style.VERMILION};padding:2px 8px;margin:4px 0;background:rgba(213,94,0,0.12)"
 _CELL = "padding:2px 10px 2px 0;text-align:left;background:none"
 
 
 class View:
     """How one kind of result looks."""
 
-    kind: ClassVar[type[Displayed]]
+    kind: ClassVar[type[Shown]]
     shows_images: ClassVar[bool] = False
 
     def html(self, result: Any) -> str:
@@ -69,7 +71,7 @@ class View:
         write_text(self.page(result, made, None if stack is None else Path(stack)), Path(path))
 
 
-def view_of(result: Displayed) -> View:
+def view_of(result: Shown) -> View:
     """The view of a result.
 
     Examples
@@ -88,15 +90,16 @@ def _line(text: str, look: str = "") -> str:
     return f"<div style='{look}'>{escape(text)}</div>"
 
 
-def _warned(findings: Sequence[Finding], whose: str = "") -> str:
-    """Findings in colour; readable on light and dark ground."""
+def _warned(findings: Sequence[Finding], whose: str = "", again: bool = False) -> str:
+    """Findings in colour, readable on light and dark ground; those with a warning in the same cell only `again`."""
     start = f"{whose}: " if whose else ""
-    look = f"border-left:4px solid {style.VERMILION};padding:2px 8px;margin:4px 0;background:rgba(213,94,0,0.12)"
     lines = []
     for finding in findings:
+        if stands_above(finding) and not again:
+            continue
         text = f"{start}{finding.for_one_file() if whose else finding}"
         noted = finding.severity == "note"
-        lines.append(_line(f"note: {text}" if noted else text, "opacity:0.7" if noted else look))
+        lines.append(_line(f"note: {text}" if noted else text, "opacity:0.7" if noted else _ALERT))
     return "".join(lines)
 
 
@@ -198,7 +201,7 @@ class _ComparisonView(View):
         return _block(
             _table(header, rows),
             *(_line(pair_sentence(pair)) for pair in result.pairs[:_MOST_PAIRS]),
-            *(_line(text) for text in (*doubts(result), *result.remarks.shared)),
+            *(_line(text) for text in result.remarks.shared),
             *(_warned(findings, name) for name, findings in result.remarks.own.items()),
             _line(intervals_title(result.intervals[0]), "opacity:0.7"),
         )
@@ -290,7 +293,6 @@ class _TableView(View):
             return figure
 
     def page(self, result: Localizations, command: str, stack: Path | None = None) -> str:
-        from flatmetric.quality.inspect import inspect_table
         from flatmetric.reports.html import Section, page, paragraph, table
         from flatmetric.reports.parts import alerts
 
@@ -309,11 +311,31 @@ def _cell(value: Any) -> str:
     return str(value) if isinstance(value, np.integer) else f"{value:.2f}"
 
 
+class _InspectionView(View):
+    kind = Inspection
+
+    def html(self, result: Inspection) -> str:
+        frames = "-" if result.frames is None else f"{result.frames[0]} to {result.frames[1]}"
+        facts = {"format": result.format or "-", "rows": str(result.rows), "frames": frames}
+        facts |= {f"{axis} [nm]": f"{low:.1f} to {high:.1f}" for axis, (low, high) in result.extent.items()}
+        rows = [
+            ["-" if row[name] is None else f"{row[name]:.6g}" for name in result.columns] for row in result.first_rows
+        ]
+        return _block(
+            _line(Path(result.file).name if result.file else "table", "font-weight:600"),
+            _table(list(facts), [list(facts.values())]),
+            _table(result.columns, rows),
+            *(_line(text, _ALERT) for text in result.warnings),
+            *(_line(f"assumed: {text}", "opacity:0.7") for text in result.assumptions),
+            *([_line(f"not used: {', '.join(result.unused)}", "opacity:0.7")] if result.unused else []),
+        )
+
+
 class _FindingsView(View):
     kind = Findings
 
     def html(self, result: Findings) -> str:
-        return _block(_warned(result.findings) or _line("Nothing looks wrong."))
+        return _block(_warned(result.findings, again=True) or _line("Nothing looks wrong."))
 
     def plot(self, result: Findings) -> Figure:
         """Displacements of detections from molecules of the same frames, as they are and with everything fixed."""
@@ -364,4 +386,7 @@ def _picture(figure: Figure, label: str) -> str:
     return f"<img alt='{escape(label)}' style='max-width:100%' src='data:image/png;base64,{data}'>"
 
 
-_VIEWS: tuple[View, ...] = (_ScoreView(), _ComparisonView(), _LeaderboardView(), _TableView(), _FindingsView())
+_VIEWS: tuple[View, ...] = (
+    *(_ScoreView(), _ComparisonView(), _LeaderboardView(), _TableView(), _FindingsView()),
+    _InspectionView(),
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from flatmetric.metrics.jaccard_rmse import ChallengeScore
 from flatmetric.metrics.linked import LinkedScore
 from flatmetric.metrics.molecules import MoleculeScore
 from flatmetric.metrics.rmsmd import Rmsmd
-from flatmetric.metrics.table import FAMILIES, METRICS
+from flatmetric.metrics.table import FAMILIES, METRICS, metric_named
 from flatmetric.options.rules import Protocol
 from flatmetric.options.scoring import AxisScale, MetricOptions, Weights, plain
 from flatmetric.quality.findings import Findings
@@ -138,6 +139,26 @@ class BaseScore(Displayed):
         shown_jaccard = "undefined" if jaccard is None else f"{jaccard:.4g} %"
         kind = type(self).__name__
         return f"{kind}(Flat Metric {shown} at lam {self.lam:g} nm, Jaccard {shown_jaccard}, {self.dim}D)"
+
+    @property
+    def value(self) -> float | None:
+        """The Flat Metric, nm; None where it is undefined."""
+        return self.flat_metric.value
+
+    def __getitem__(self, name: str) -> float | None:
+        """The value of a metric by its key in the JSON, or by its short name; None where it is undefined.
+
+        Examples
+        --------
+        >>> from flatmetric.scoring.score import score_tables
+        >>> t = Localizations(frame=[1], x=[0.0], y=[0.0])
+        >>> score_tables(t, t)["jaccard"]
+        100.0
+        """
+        return self.get(metric_named(name).key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(METRICS)
 
     def get(self, key: str) -> float | None:
         """The value of a metric by its key in the JSON; None where it is undefined or was not asked for.

@@ -35,15 +35,16 @@ _MOST_BINS = 1000  # more rows than anyone reads; a typo otherwise
 
 
 def per_frame(score: Score) -> Columns:
-    """Counts and the parts of the Flat Metric (nm, adding up to it) for every frame with a counted row.
+    """Counts, the frame's own Flat Metric, and its shares of the whole (nm, adding up to it and to its parts), for
+    every frame with a counted row. A frame without a true molecule has no Flat Metric of its own: NaN.
 
     Examples
     --------
     >>> import flatmetric as fm
     >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
     >>> frames = per_frame(fm.score(truth, {"frame": [1], "x": [3.0], "y": [4.0]}, lam=125))
-    >>> frames["frame"].tolist(), frames["fn"].tolist(), frames["flat_metric_nm"].tolist()
-    ([1, 2], [0, 1], [2.5, 62.5])
+    >>> frames["fn"].tolist(), frames["own_flat_metric_nm"].tolist(), frames["flat_metric_share_nm"].tolist()
+    ([0, 1], [5.0, 125.0], [2.5, 62.5])
     """
     sums = score.sums.per_frame
     n_truth, n_pred, tp = (column.astype(np.int64) for column in (sums.n_truth, sums.n_pred, sums.tp))
@@ -57,10 +58,11 @@ def per_frame(score: Score) -> Columns:
     }
     if score.flat_result is not None:
         columns |= {
-            "flat_metric_nm": sums.displaced + sums.missed + sums.false,
-            "displaced_nm": sums.displaced,
-            "missed_nm": sums.missed,
-            "false_nm": sums.false,
+            "own_flat_metric_nm": np.where(sums.frames_with_mass > 0, sums.own_flat, np.nan),
+            "flat_metric_share_nm": sums.displaced + sums.missed + sums.false,
+            "displaced_share_nm": sums.displaced,
+            "missed_share_nm": sums.missed,
+            "false_share_nm": sums.false,
         }
     return columns
 
@@ -86,9 +88,9 @@ def averaged_frames(score: Score, most: int) -> tuple[IntArray, dict[str, FloatA
     counts = np.diff(np.append(starts, len(frames)))
     molecules = len(score.matched.truth_kept)
     parts: dict[str, FloatArray] = {
-        part: np.add.reduceat(table[f"{part}_nm"], starts) / counts * molecules
+        part: np.add.reduceat(table[f"{part}_share_nm"], starts) / counts * molecules
         for part in ("displaced", "missed", "false")
-        if f"{part}_nm" in table
+        if f"{part}_share_nm" in table
     }
     return frames[starts], parts, together
 

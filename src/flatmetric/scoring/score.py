@@ -84,12 +84,12 @@ class Score(BaseScore):
         return figure
 
     def per_frame(self) -> pd.DataFrame:
-        """A row for each frame: counts, and what it adds to the Flat Metric, nm.
+        """A row for each frame: counts, its own Flat Metric, and its shares of the whole, nm.
 
         Examples
         --------
         >>> t = Localizations(frame=[1, 2], x=[0.0, 0.0], y=[0.0, 0.0])
-        >>> score_tables(t, t.select([True, False])).per_frame()["missed_nm"].tolist()
+        >>> score_tables(t, t.select([True, False])).per_frame()["missed_share_nm"].tolist()
         [0.0, 62.5]
         """
         from flatmetric.scoring.breakdown import per_frame

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flatmetric._dataclass import dataclass
 from flatmetric._display import Displayed
-from flatmetric.errors import InputError
+from flatmetric.errors import InputError, unknown
 from flatmetric.options.certainty import Certainty
 from flatmetric.options.scoring import plain
 from flatmetric.quality.remarks import Remarks, remarks_on
@@ -90,6 +90,28 @@ class Comparison(Displayed):
         values = [score.flat_metric.value or 0.0 for score in self.scores]
         shown = ", ".join(f"{name} {value:.4g} nm" for name, value in zip(self.names, values, strict=True))
         return f"Comparison({shown}, best first)"
+
+    @property
+    def best(self) -> str:
+        """The name of the program with the lowest Flat Metric."""
+        return self.names[0]
+
+    def __getitem__(self, name: str) -> Score:
+        """The score of a program.
+
+        Examples
+        --------
+        >>> import flatmetric as fm
+        >>> truth = {"frame": [1, 2], "x": [0.0, 0.0], "y": [0.0, 0.0]}
+        >>> fm.compare(truth, {"near": dict(truth, x=[5.0, 5.0]), "far": dict(truth, x=[9.0, 9.0])})["near"].value
+        5.0
+        """
+        if name not in self.names:
+            raise unknown("program", name, self.names)
+        return self.scores[self.names.index(name)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
 
     @property
     def remarks(self) -> Remarks:
