@@ -256,7 +256,7 @@ def test_the_metrics_are_right(outputs: dict[str, str]) -> None:
 
 
 def test_an_option_is_a_keyword_a_flag_and_a_key(copy: Copy) -> None:
-    assert "--mirror-x NM" in (shown := copy.flatmetric("score", "-h")) and "--truth-mirror-x" in shown
+    assert "--mirror-x NM" in (shown := copy.flatmetric("score", "--help-all")) and "--truth-mirror-x" in shown
     code = f"import flatmetric as fm; print(fm.read({PRED!r}, mirror_x=3200).x[0] + fm.read({PRED!r}).x[0])"
     assert float(copy.python("-c", code)) == pytest.approx(6400)
     assert "    mirror_x\n" in copy.python("-c", "import flatmetric as fm; print(fm.score.__doc__)")

@@ -17,7 +17,7 @@ _MODULES = {
     "api.read": ("read",),
     "api.report": ("report",),
     "api.score": ("confidence", "score", "score_in_ranges"),
-    "api.simulate": ("compare_traits", "localize", "simulate"),
+    "api.simulate": ("compare_traits", "localize", "localize_methods", "simulate"),
     "api.tune": ("tune",),
     "api.validate": ("validate",),
     "challenges.leaderboard": ("Leaderboard",),

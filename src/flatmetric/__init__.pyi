@@ -10,7 +10,7 @@ from flatmetric.options.rules import Wobble
 from flatmetric.api.challenge import Challenge as Challenge
 from flatmetric.api.paper import PaperFigures
 from flatmetric.api.report import report as report
-from flatmetric.api.simulate import Simulated
+from flatmetric.api.simulate import Simulated, localize_methods as localize_methods
 from flatmetric.challenges.leaderboard import Leaderboard as Leaderboard
 from flatmetric.challenges.tuning import Tuned
 from flatmetric.errors import FindingWarning as FindingWarning, InputError as InputError, ReadWarning as ReadWarning
@@ -265,6 +265,7 @@ def leaderboard(
     exclude_suspect: bool = ...,
     include_suspect: bool = ...,
     replace: bool = ...,
+    truth_file: str | os.PathLike[str] | None = ...,
     out: str | os.PathLike[str] | None = ...,
     latex: str | os.PathLike[str] | None = ...,
     draft_fixes: str | os.PathLike[str] | None = ...,

@@ -16,11 +16,12 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from flatmetric._escaping import in_cell
-from flatmetric.errors import InputError
+from flatmetric.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,6 +81,18 @@ def _goes_in_circles(link: Path) -> bool:
     return False
 
 
+def _meant(path: Path) -> str:
+    """A question for the file of the same folder whose name is nearly that of a path; empty if there is none."""
+    try:
+        near = nearest(path.name, islice((one.name for one in path.parent.iterdir()), _MOST_NAMES))
+    except OSError:
+        return ""
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+_MOST_NAMES = 10_000  # of a folder, that a wrong name is compared with
+
+
 def check_readable(path: Path) -> None:
     """Fail if a path is not an ordinary file that can be opened: a pipe would be waited for, a device never ends.
 
@@ -94,7 +107,7 @@ def check_readable(path: Path) -> None:
             raise InputError(f"{path}: is a folder; give a file")
         if not path.exists():
             # A link in circles is there, but can't be followed.
-            what = "is a link that leads nowhere" if path.is_symlink() else "there is no such file"
+            what = "is a link that leads nowhere" if path.is_symlink() else f"there is no such file{_meant(path)}"
             raise InputError(f"{path}: {what}")
         if not path.is_file():
             raise InputError(f"{path}: is not an ordinary file; save it to a file first")

@@ -25,7 +25,7 @@ def test_a_wrong_command_line_is_one_sentence_and_exit_code_2() -> None:
         (("demo", "--lambda"), "flatmetric: there is no option --lambda; flatmetric demo -h lists them"),
         (("score", "a", "b", "--lambda"), "flatmetric: there is no option --lambda; did you mean --lam?"),
         (("score", "a", "b", "--reprot"), "flatmetric: there is no option --reprot; did you mean --report?"),
-        (("demo", "extra"), "flatmetric: Got unexpected extra argument"),
+        (("demo", "extra"), "flatmetric: demo takes no file, but extra is given too"),
     ):
         out = run(*words)
         assert (out.returncode, out.stdout) == (2, "")

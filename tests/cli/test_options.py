@@ -62,6 +62,7 @@ METHODS: dict[str, dict[str, Any]] = {
         "per_molecule": fm.Score.per_molecule,
         "curve": fm.Score.curve,
         "by": fm.Score.by,
+        "strict": fm.Findings.__len__,
         "bins": fm.Score.by,
         "rows_at_a_time": fm.score_in_ranges,
         "scratch": fm.score_in_ranges,
@@ -91,7 +92,7 @@ METHODS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_command_and_its_function_take_the_same_options_with_the_same_defaults(name: str) -> None:
-    flags = {p.name: p.default for p in command(name).params if isinstance(p, click.Option)}
+    flags = {p.name: p.default for p in command(name).params if isinstance(p, click.Option) and not p.hidden}
     methods = METHODS.get(name, {})
     assert set(methods) <= set(flags) and all(map(callable, methods.values()))
     keywords = {
@@ -196,8 +197,10 @@ def test_the_examples_of_a_help_text_run(name: str, tmp_path: Path) -> None:
         shutil.copy(data / f"demo_{theirs}.csv", tmp_path / f"{ours}.csv")
     (tmp_path / "challenge" / "MT1" / "results").mkdir(parents=True)
     shutil.copy(tmp_path / "truth.csv", tmp_path / "challenge" / "MT1" / "truth.csv")
+    (tmp_path / "results").mkdir()
     for program in ("mine", "other"):
-        shutil.copy(tmp_path / f"{program}.csv", tmp_path / "challenge" / "MT1" / "results")
+        for place in (tmp_path / "challenge" / "MT1" / "results", tmp_path / "results"):
+            shutil.copy(tmp_path / f"{program}.csv", place)
     if name in ("localize", "validate"):
         fm.simulate(dataset="MT4.N2.HD", out=tmp_path, frames=80 if name == "validate" else 8)
     if name == "tune":

@@ -62,7 +62,7 @@ def test_the_documentation_quotes_what_the_command_prints(tmp_path: Path) -> Non
         (("--figure", "4"), "--figure is '4'; give one of 1a, 1b, 2, 3"),
         (("--lam", "0"), "lam is 0.0"),
         (("--trials", "0"), "trials is 0"),
-        (("--steps", "x"), "'x' is not a valid int"),
+        (("--steps", "x"), "--steps is 'x'; give a whole number"),
     ],
 )
 def test_wrong_options_are_one_sentence(tmp_path: Path, arguments: tuple[str, ...], sentence: str) -> None:

@@ -126,7 +126,7 @@ def test_reading_options_for_both_sides(tmp_path: Path) -> None:
         (("empty.csv", "result.csv"), "empty.csv: the truth has no row"),
         (("truth.csv", "result.csv", "--tolerance", "0"), "tolerance is 0"),
         (("truth.csv", "result.csv", "--lam", "-3"), "lam is -3; give a positive length"),
-        (("truth.csv", "result.csv", "--lam", "wide"), "Invalid value for '--lam'"),
+        (("truth.csv", "result.csv", "--lam", "wide"), "--lam is 'wide'; give a number"),
         (("truth.csv", "result.csv", "--weights", "mass"), "weights is 'mass'"),
         (("truth.csv", "result.csv", "--matching", "best"), "matching is 'best'"),
         (("truth.csv", "result.csv", "--border", "450"), "the size of the field is not known; give --fov"),
@@ -139,7 +139,7 @@ def test_reading_options_for_both_sides(tmp_path: Path) -> None:
         (("truth.csv", "result.csv", "--per-frame", "a.csv", "--per-molecule", "a.csv"), "named for two outputs"),
         (("truth.csv", "result.csv", "--json", "-", "--csv", "-"), "can't both go to standard output"),
         (("truth.csv", "result.csv", "--threads", "0"), "threads is 0; give a whole number from 1"),
-        (("truth.csv",), "Missing argument 'RESULT'"),
+        (("truth.csv",), "score needs TRUTH and RESULT"),
     ],
 )
 def test_wrong_input_is_one_sentence_and_exit_code_2(

@@ -51,7 +51,8 @@ def leaderboard(
     """
     place = path_of(folder, "folder")
     out = place / "leaderboard" if options.out is None else path_of(options.out, "out")
-    board = write_leaderboard(find_submissions(place, out), out, options, executor=executor, progress=progress)
+    truth = None if options.truth_file is None else path_of(options.truth_file, "truth_file")
+    board = write_leaderboard(find_submissions(place, out, truth), out, options, executor=executor, progress=progress)
     if options.latex is not None:
         write_text(board.to_latex(), path_of(options.latex, "latex"))
     if options.draft_fixes is not None:

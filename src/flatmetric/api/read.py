@@ -45,7 +45,7 @@ def read(file: Source, *, options: FileOptions) -> Localizations:
     >>> t = fm.read(path)
     >>> t.x, t.provenance.format
     (array([120.5, 118. ]), 'challenge-standard')
-    >>> fm.read({"Frame": [0, 1], "X [um]": [0.1, 0.2], "Y [um]": [0.5, 0.6]}).frame
+    >>> fm.read({"Frame": [0, 1], "X (um)": [0.1, 0.2], "Y (um)": [0.5, 0.6]}).frame
     array([1, 2])
     """
     table = table_from(file, "file", options.reading, threads=options.execution.threads)

@@ -24,6 +24,7 @@ from flatmetric.simulation.datasets import NAMES, Dataset, named
 
 if TYPE_CHECKING:
     from flatmetric.api.types import Source
+    from flatmetric.localizers.registry import Method
     from flatmetric.simulation.traits import Likeness
 
 
@@ -215,6 +216,21 @@ class LocalizeOptions:
         None, "Format to write, as of convert; default: by the suffix.", section="Output", metavar="FORMAT"
     )
     execution: Execution = group(Execution, only=("jobs",))
+
+
+def localize_methods() -> dict[str, Method]:
+    """The methods of `localize` by name: their settings, and what to install for those that are not ready.
+
+    Examples
+    --------
+    >>> import flatmetric as fm
+    >>> baseline = fm.localize_methods()["baseline"]
+    >>> baseline.needs, baseline.settings["threshold"].usual
+    ('', 4.0)
+    """
+    from flatmetric.localizers.registry import METHODS
+
+    return dict(METHODS)
 
 
 @takes(LocalizeOptions)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flatmetric._dataclass import dataclass
+from flatmetric._files import check_readable
 from flatmetric.errors import InputError
 from flatmetric.formats.file_options import FILE_OPTIONS, KnownOptions, file_options_in, member_of
 
@@ -52,13 +53,15 @@ class Submissions:
     unreadable: dict[tuple[str, str], str] = dataclasses.field(default_factory=dict)
 
 
-def find_submissions(folder: Path, out: Path | None = None) -> Submissions:
+def find_submissions(folder: Path, out: Path | None = None, truth: Path | None = None) -> Submissions:
     """The results of every data set in a folder: DATASET/truth.* (or activations.csv) and DATASET/results/PROGRAM.*, or
     a folder DATASET/results/PROGRAM with one table in it, or DATASET/ with files named as in the challenge. `out`,
-    where the ranks go, is no data set.
+    where the ranks go, is no data set. With `truth`, the folder itself holds the results of one data set.
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: is not a folder; give one with DATASET/truth.* and DATASET/results/PROGRAM.*")
+    if truth is not None:
+        return _on_one_truth(folder, truth)
     submissions: list[Submission] = []
     ignored: dict[str, str] = {}
     unreadable: dict[tuple[str, str], str] = {}
@@ -98,7 +101,34 @@ def find_submissions(folder: Path, out: Path | None = None) -> Submissions:
                 named_in = (place / FILE_OPTIONS).relative_to(folder).as_posix()
                 ignored[f"{named_in}: {name}"] = "there is no such file"
     if not submissions:
-        raise InputError(f"{folder}: holds no DATASET/truth.* with DATASET/results/PROGRAM.*")
+        layout = "DATASET/truth.* with DATASET/results/PROGRAM.*"
+        if any(_is_table(path) for path in folder.iterdir()):
+            raise InputError(f"{folder}: holds tables and no {layout}; for results on one truth give truth_file=")
+        raise InputError(f"{folder}: holds no {layout}")
+    return _unique(submissions, ignored, unreadable)
+
+
+def _on_one_truth(folder: Path, truth: Path) -> Submissions:
+    """All tables of a folder, as results on one truth."""
+    check_readable(truth)
+    tables = [path for path in sorted(folder.iterdir()) if _is_table(path) and path.resolve() != truth.resolve()]
+    if not tables:
+        raise InputError(f"{folder}: holds no table besides the truth")
+    ignored = {}
+    results = []
+    for path in tables:
+        reason = _not_a_result(path, tables)
+        if reason is None:
+            results.append(Submission(folder.resolve().name, program_name(path), truth, path))
+        else:
+            ignored[path.name] = reason
+    return _unique(results, ignored, {})
+
+
+def _unique(
+    submissions: Sequence[Submission], ignored: dict[str, str], unreadable: dict[tuple[str, str], str]
+) -> Submissions:
+    """The results; those that share their name are left out."""
     named = Counter((one.dataset, one.program) for one in submissions)
     unique = []
     for one in submissions:

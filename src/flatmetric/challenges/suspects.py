@@ -191,7 +191,8 @@ def left_out(
             if result in suspects.wrong or (all_suspects and not mark.startswith("copy of"))
         }
     named = {(entry.dataset, entry.program): "excluded" for entry in entries if entry.program in exclude}
-    return {**_without_depths(entries), **out, **named}
+    kept = [entry for entry in entries if (entry.dataset, entry.program) not in {**out, **named}]
+    return {**_without_depths(kept), **out, **named}
 
 
 def _without_depths(entries: Sequence[Entry]) -> dict[Result, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import io
 import os
 import signal
@@ -17,7 +16,7 @@ import click
 from flatmetric._display import Wording, worded
 from flatmetric.cli.output import PlainOutput, this_command
 from flatmetric.cli.process import end, limit_blas_threads
-from flatmetric.errors import FindingWarning, InputError, ReadWarning, printable
+from flatmetric.errors import FindingWarning, InputError, ReadWarning, one_line, unknown
 from flatmetric.version import __version__
 
 GROUPS = {
@@ -49,9 +48,7 @@ class _App(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that is named; one sentence if there is none."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            close = difflib.get_close_matches(args[0], COMMANDS, 1)
-            meant = f"did you mean {close[0]}?" if close else f"give one of {', '.join(COMMANDS)}"
-            raise InputError(f"there is no command {args[0]!r}; {meant}")
+            raise unknown("command", args[0], COMMANDS)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -126,14 +123,10 @@ def main() -> None:
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message())
         sys.exit(2)
-    except click.NoSuchOption as error:
-        close = difflib.get_close_matches(error.option_name, error.possibilities or (), 1, 0.0)
-        command = error.ctx.command_path if error.ctx else "flatmetric"
-        meant = f"did you mean {close[0]}?" if close else f"{command} -h lists them"
-        print(f"flatmetric: there is no option {printable(error.option_name)}; {meant}", file=sys.stderr)
-        sys.exit(2)
     except click.ClickException as error:
-        print(f"flatmetric: {printable(error.format_message())}", file=sys.stderr)
+        from flatmetric.cli.mistakes import sentence_of
+
+        print(f"flatmetric: {one_line(sentence_of(error))}", file=sys.stderr)
         sys.exit(2)
     except MemoryError:
         print(

@@ -33,7 +33,24 @@ class ChallengeFlags(Cluster):
     """The flags of `challenge run` besides those of `fm.challenge`."""
 
 
-@command(run_challenge)
+@command(
+    run_challenge,
+    often=(
+        "out",
+        "dataset",
+        "frames",
+        "modality",
+        "replicates",
+        "participant",
+        "program",
+        "existing",
+        "tune",
+        "seed",
+        "lam",
+        "protocol",
+        "jobs",
+    ),
+)
 def run(keywords: Keywords, flags: ChallengeFlags) -> None:
     """Find which program is best on data sets like those of 2016, and how the metrics agree.
 

@@ -25,7 +25,10 @@ class CheckFlags(Report, Json, Strict):
     """The flags of `check` besides those of `fm.check`."""
 
 
-@command(check_files)
+@command(
+    check_files,
+    often=("apply", "lam", "dim", "fov", "report", "json", "strict", "unit", "pixel_size", "frame_base", "columns"),
+)
 def check(truth: Truth, result: Result, keywords: Keywords, flags: CheckFlags) -> None:
     """Find mistakes in RESULT: frames, axes, unit, scale, rotation, drift, shift, sign of z, rows, border.
 

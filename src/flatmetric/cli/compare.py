@@ -30,7 +30,23 @@ class CompareFlags(ReportOnImages, Json, Cluster):
     curve: bool = option(False, "Also show which result leads at each lam.", section="Output")
 
 
-@command(compare_results)
+@command(
+    compare_results,
+    often=(
+        "lam",
+        "protocol",
+        "dim",
+        "ci",
+        "curve",
+        "report",
+        "stack",
+        "json",
+        "unit",
+        "pixel_size",
+        "frame_base",
+        "columns",
+    ),
+)
 def compare(
     truth: Truth,
     results: Annotated[tuple[Path, ...], Argument("RESULT", "Two or more results.", many=True)],

@@ -18,7 +18,7 @@ class ConvertFlags(Json):
     """The flags of `convert` besides those of `fm.convert`."""
 
 
-@command(convert_file)
+@command(convert_file, often=("to", "shift", "swap_xy", "unit", "pixel_size", "frame_base", "columns"))
 def convert(
     source: Annotated[Path, Argument("IN", "The file to read.")],
     target: Annotated[Path, Argument("OUT", "The file to write.")],

@@ -19,7 +19,7 @@ class InspectFlags(Json):
     """The flags of `inspect` besides those of `fm.inspect`."""
 
 
-@command(inspect_file)
+@command(inspect_file, often=("fov", "json", "unit", "pixel_size", "frame_base", "columns"))
 def inspect(
     file: Annotated[Path, Argument("FILE", "A localization file.")], keywords: Keywords, flags: InspectFlags
 ) -> None:

@@ -32,7 +32,20 @@ class BoardFlags(Cluster):
     )
 
 
-@command(rank_folder)
+@command(
+    rank_folder,
+    often=(
+        "truth_file",
+        "lam",
+        "protocol",
+        "ci",
+        "exclude",
+        "exclude_suspect",
+        "out",
+        "report",
+        "jobs",
+    ),
+)
 def leaderboard(
     folder: Annotated[Path, Argument("FOLDER", "Holds DATASET/truth.* and DATASET/results/PROGRAM.* files.")],
     keywords: Keywords,
@@ -43,7 +56,7 @@ def leaderboard(
     flatmetric leaderboard challenge
     flatmetric leaderboard challenge --protocol challenge2016 --report page.html --latex ranks.tex
     flatmetric leaderboard challenge --report pages
-    flatmetric leaderboard challenge --jobs 2
+    flatmetric leaderboard results --truth truth.csv
 
     Earlier scores are reused; a bad file is listed with its reason. Reading options of single files go into
     FOLDER/submissions.toml: ["MT1/results/mine.csv"] and below it unit = "px".
@@ -55,7 +68,8 @@ def leaderboard(
     if flags.report is not None and flags.report.resolve() == folder.resolve():
         raise InputError("report= is the folder of the data sets; give another")
     files = [keywords["latex"], keywords["draft_fixes"]]
-    check_outputs([page, *files], [*files_of_board(folder, target), *rule_files(keywords)])
+    truth = None if keywords["truth_file"] is None else Path(keywords["truth_file"])
+    check_outputs([page, *files], [*files_of_board(folder, target, truth), *rule_files(keywords)])
     try:
         with cluster(flags.scheduler, [folder]) as executor, progress_bar() as progress:
             board = rank_folder(folder, progress=progress, executor=executor, **keywords)

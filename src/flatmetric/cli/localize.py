@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
 from flatmetric._files import check_readable
 from flatmetric.api.simulate import localize as localize_stack
+from flatmetric.api.simulate import localize_methods
 from flatmetric.cli.options import Argument, Keywords, command
 from flatmetric.cli.output import check_outputs, print_assumption
 from flatmetric.cli.progress import progress_bar
 
 
-@command(localize_stack)
-def localize(stack: Annotated[Path, Argument("STACK", "A 16-bit TIFF stack.")], keywords: Keywords) -> None:
+def _methods(args: list[str]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """The settings of the method that is named, or all methods and what they need."""
+    methods, named = localize_methods(), re.search(r"(?:^|\s)--method[=\s](\S+)", " ".join(args))
+    if named is not None and named[1] in methods:
+        settings = methods[named[1]].settings
+        rows = [
+            (f"{name}={one.usual:g}", f"{one.meaning}; {one.least:g} to {one.most:g}") for name, one in settings.items()
+        ]
+        return [(f"Settings of {named[1]}, for --set", rows)]
+    rows = [(name, one.needs or "ready") for name, one in methods.items()]
+    return [("Methods, whose settings `--method NAME -h` lists", rows)]
+
+
+@command(localize_stack, more_help=_methods)
+def localize(stack: Annotated[Path, Argument("STACK", "A TIFF stack.")], keywords: Keywords) -> None:
     """Find the molecules in STACK with the built-in baseline or an installed program.
 
     flatmetric localize stack.ome.tif --out mine.csv

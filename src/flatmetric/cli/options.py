@@ -6,7 +6,8 @@ flag is spelled as its keyword: `pixel_size` is --pixel-size.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
@@ -14,6 +15,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 import click
 
 from flatmetric._dataclass import dataclass
+from flatmetric.errors import InputError
 from flatmetric.options.base import REQUIRED, Keyword, build, keywords_of, option
 
 Keywords = dict[str, Any]
@@ -29,6 +31,8 @@ class Argument:
     many: bool = False
 
 
+MoreHelp = Callable[[list[str]], list[tuple[str, list[tuple[str, str]]]]]
+"""From the arguments of a command to more sections of its help."""
 Truth = Annotated[Path, Argument("TRUTH", "The true molecules.")]
 Result = Annotated[Path, Argument("RESULT", "The localizations of a program.")]
 
@@ -77,24 +81,59 @@ FLAGS: dict[str, str] = {}
 _SECTIONS = ("Options", "Metrics", "Rules", "Confidence", "Check", "Output")  # others follow
 
 
+_ARGUMENTS = "flatmetric.arguments"
+
+
 class Command(click.Command):
-    """A command whose help opens with what it answers and with examples, and lists its options by section."""
+    """A command whose help opens with what it answers and with examples.
+
+    It lists the options that are used `often`, and with --help-all every option by section; a command with few options
+    lists them all. `more_help` makes more sections from the arguments: a title, and names with their texts.
+    """
+
+    often: tuple[str, ...] = ()
+    more_help: MoreHelp | None = None
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the arguments for the help."""
+        ctx.meta[_ARGUMENTS] = list(args)
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, a section at a time."""
+        """Write the options: a dozen, or all, a section at a time."""
+        args = ctx.meta[_ARGUMENTS]
+        short = bool(self.often) and "--help-all" not in args
         sections: dict[str, list[tuple[str, str]]] = {section: [] for section in _SECTIONS}
-        for parameter in self.get_params(ctx):
+        left = 0
+        places = {name: at for at, name in enumerate(self.often)} if short else {}
+        for parameter in sorted(self.params, key=lambda one: places.get(str(one.name), 0)):
             record = parameter.get_help_record(ctx)
-            if record is not None and isinstance(parameter, click.Option):
-                section = "Execution" if parameter.name == "help" else getattr(parameter, "section", "Options")
-                sections.setdefault(section, []).append(record)
-        for section, records in sections.items():
+            if record is None or not isinstance(parameter, click.Option):
+                continue
+            if short and parameter.name not in places:
+                left += 1
+                continue
+            section = "Options" if short else getattr(parameter, "section", "Options")
+            sections.setdefault(section, []).append(record)
+        more = [] if self.more_help is None else self.more_help(args)
+        for title, records in (*sections.items(), *more):
             if records:
-                with formatter.section(section):
+                with formatter.section(title):
                     formatter.write_dl(records)
+        if left:
+            formatter.write_paragraph()
+            formatter.write_text(f"{ctx.command_path} --help-all lists {left} more options.")
 
 
-def command(*functions: Callable[..., Any]) -> Callable[[Callable[..., None]], Command]:
+def _print_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        print(ctx.get_help())
+        ctx.exit()
+
+
+def command(
+    *functions: Callable[..., Any], often: Sequence[str] = (), more_help: MoreHelp | None = None
+) -> Callable[[Callable[..., None]], Command]:
     """A command that takes the options of functions of the library as flags, and `flags` of its own."""
 
     def decorate(function: Callable[..., None]) -> Command:
@@ -116,7 +155,13 @@ def command(*functions: Callable[..., Any]) -> Callable[[Callable[..., None]], C
         arguments = [_click_argument(name, get_args(hint)[1]) for name, hint in positional.items()]
         options = [_click_option(one) for one in (declared | keywords_of(own)).values()]
         text = _unwrapped_examples(cleandoc(function.__doc__ or ""))
-        return Command(function.__name__, params=[*arguments, *options], callback=call, help=text)
+        if often:
+            whole = click.Option(["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_print_all)
+            whole.help, whole.hidden = "Show every option.", True
+            options.append(whole)
+        made = Command(function.__name__, params=[*arguments, *options], callback=call, help=text)
+        made.often, made.more_help = tuple(often), more_help
+        return made
 
     return decorate
 
@@ -177,8 +222,31 @@ class _Parsed(click.ParamType[Any]):
         return self._parse(value) if isinstance(value, str) else value
 
 
+class _Number(click.ParamType[Any]):
+    """A number without its unit."""
+
+    def __init__(self, kind: type[int] | type[float]) -> None:
+        self._kind, self.name = kind, "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number; a text that is none is one sentence."""
+        try:
+            return self._kind(value)
+        except ValueError:
+            flag = param.opts[0] if param is not None else "the option"
+            what = "a whole number" if self._kind is int else "a number"
+            begun = re.match(r"[-+]?[0-9]+" + ("" if self._kind is int else r"(\.[0-9]*)?"), str(value))
+            as_in = f" alone, as {flag} {begun[0]}" if begun else ""
+            raise InputError(f"{flag} is {value!r:.60}; give {what}{as_in}") from None
+
+
 _PATH = click.Path(path_type=Path)
-_TYPES: dict[str, click.ParamType[Any]] = {"bool": click.BOOL, "int": click.INT, "float": click.FLOAT, "Path": _PATH}
+_TYPES: dict[str, click.ParamType[Any]] = {
+    "bool": click.BOOL,
+    "int": _Number(int),
+    "float": _Number(float),
+    "Path": _PATH,
+}
 
 
 def _click_type(kind: str) -> click.ParamType[Any]:

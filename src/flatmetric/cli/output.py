@@ -145,12 +145,12 @@ def table_files(target: str | Path | None, format: str | None) -> list[Path]:
     return [] if target is None else files_of(Path(target), writable_format(Path(target), format))
 
 
-def files_of_board(folder: Path, target: Path) -> list[Path]:
+def files_of_board(folder: Path, target: Path, truth: Path | None) -> list[Path]:
     """The truths and results in a folder, and the files of its leaderboard."""
     from flatmetric.challenges.leaderboard import FILES
     from flatmetric.challenges.submissions import find_submissions
 
-    inputs = [path for one in find_submissions(folder, target).results for path in (one.truth, one.result)]
+    inputs = [path for one in find_submissions(folder, target, truth).results for path in (one.truth, one.result)]
     return [*inputs, *(target / name for name in FILES)]
 
 

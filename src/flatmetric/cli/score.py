@@ -47,7 +47,24 @@ class ScoreFlags(ReportOnImages, Json, Cluster, Strict):
     )
 
 
-@command(score_files, score_in_ranges)
+@command(
+    score_files,
+    score_in_ranges,
+    often=(
+        "lam",
+        "protocol",
+        "dim",
+        "ci",
+        "by",
+        "report",
+        "stack",
+        "json",
+        "unit",
+        "pixel_size",
+        "frame_base",
+        "columns",
+    ),
+)
 def score(truth: Truth, result: Result, keywords: Keywords, flags: ScoreFlags) -> None:
     """Score RESULT against TRUTH: one number in nm, where it comes from, and every usual metric.
 

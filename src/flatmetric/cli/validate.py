@@ -20,7 +20,7 @@ class ValidateFlags(Json):
     """The flags of `validate` besides those of `fm.validate`."""
 
 
-@command(validate_files)
+@command(validate_files, often=("against", "json", "unit", "pixel_size", "frame_base", "columns"))
 def validate(
     files: Annotated[tuple[Path, ...], Argument("FILE", "One or more localization files.", many=True)],
     keywords: Keywords,

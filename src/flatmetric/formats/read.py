@@ -26,6 +26,8 @@ from flatmetric.formats.text import TextHead
 from flatmetric.localizations import Localizations, Provenance
 from flatmetric.options.reading import ReadOptions
 
+_TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")  # the first bytes, also of large files
+
 
 def read_file(
     path: Path,
@@ -161,6 +163,8 @@ def _unknown(candidate: Candidate) -> str:
         )
     if candidate.source.head.lstrip()[:1] in (b"{", b"["):
         return "is JSON, which holds no table; give a localization file"
+    if candidate.source.head.startswith(_TIFF):
+        return "is a TIFF stack of images; find its molecules first, with localize"
     if not head.lines:
         return "is neither a text table nor a known binary format; give a localization file"
     if head.header is None:

@@ -19,7 +19,8 @@ PER_MAD = 1.4826
 class Setting:
     """The default of a setting and its limits, both included; `odd` for the side of a square centred on a pixel.
 
-    `tuned` is the range in which tuning looks for a better value; without it the setting stays as it is.
+    `tuned` is the range in which tuning looks for a better value; without it the setting stays as it is. `meaning` says
+    what it is, with its unit.
     """
 
     usual: float
@@ -27,6 +28,7 @@ class Setting:
     most: float
     odd: bool = False
     tuned: tuple[float, float] | None = None
+    meaning: str = ""
 
     def fault(self, value: float) -> str | None:
         """What is wrong with a value, or None.

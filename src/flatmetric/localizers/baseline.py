@@ -10,16 +10,24 @@ from flatmetric.localizers.multi_emitter import Acceptance, fit_images
 from flatmetric.localizers.shapes import GaussianShape, KnownShape
 
 SETTINGS = {
-    "threshold": Setting(4.0, 0.0, 1e6, tuned=(2.5, 8.0)),  # in units of the noise of the filtered image
+    "threshold": Setting(
+        4.0, 0.0, 1e6, tuned=(2.5, 8.0), meaning="least brightness, in units of the noise of the filtered image"
+    ),
     "likelihood": Setting(
-        25.0, 0.0, 1e6, tuned=(10.0, 120.0)
-    ),  # twice the logarithm of how much likelier the image is with the spot
-    "halo": Setting(0.12, 0.0, 1.0),  # a Gaussian with less of the photons of one close to it is not believed
-    "rounds": Setting(3.0, 1.0, 10.0),  # of looking for more spots in what the last fit left
-    "sigma": Setting(1.2, 0.3, 20.0),  # expected width of a spot, pixels, where its shape is not known
-    "widest": Setting(3.5, 0.3, 60.0),  # largest width of a spot, pixels
-    "box": Setting(7.0, 3.0, 63.0, odd=True),  # side of the square for centres of mass, pixels
-    "fitted": Setting(1.0, 0.0, 1.0),  # 0: the centre of mass instead of a fit
+        25.0,
+        0.0,
+        1e6,
+        tuned=(10.0, 120.0),
+        meaning="twice the logarithm of how much likelier the image is with the spot, at least",
+    ),
+    "halo": Setting(
+        0.12, 0.0, 1.0, meaning="a spot with less than this share of the photons of one close to it is not believed"
+    ),
+    "rounds": Setting(3.0, 1.0, 10.0, meaning="rounds of looking for more spots in what the last fit left"),
+    "sigma": Setting(1.2, 0.3, 20.0, meaning="expected width of a spot, pixels, where its shape is not known"),
+    "widest": Setting(3.5, 0.3, 60.0, meaning="largest width of a spot, pixels"),
+    "box": Setting(7.0, 3.0, 63.0, odd=True, meaning="side of the square for centres of mass, pixels"),
+    "fitted": Setting(1.0, 0.0, 1.0, meaning="1 for a fit, 0 for the centre of mass"),
 }
 DEFAULTS = usual(SETTINGS)
 

@@ -17,10 +17,15 @@ if TYPE_CHECKING:
     from flatmetric.localizers.shapes import KnownShape
 
 SETTINGS = {
-    "threshold": Setting(60.0, 0.1, 1e9, tuned=(10.0, 500.0)),  # least height of a spot over its surroundings, photons
-    "radius": Setting(1.2, 0.3, 20.0, tuned=(0.9, 2.2)),  # expected width of a spot, pixels
+    "threshold": Setting(
+        60.0, 0.1, 1e9, tuned=(10.0, 500.0), meaning="least height of a spot over its surroundings, photons"
+    ),
+    "radius": Setting(1.2, 0.3, 20.0, tuned=(0.9, 2.2), meaning="expected width of a spot, pixels"),
 }
-SETTINGS_3D = {**SETTINGS, "radius": Setting(1.6, 0.3, 20.0, tuned=(1.2, 2.5))}
+SETTINGS_3D = {
+    **SETTINGS,
+    "radius": Setting(1.6, 0.3, 20.0, tuned=(1.2, 2.5), meaning="expected width of a spot, pixels"),
+}
 
 _LEAST_LIGHT = 0.1  # photons: the program takes logarithms
 _SMALLEST_SIDE = 16  # pixels

@@ -20,8 +20,10 @@ from flatmetric.localizers.base import Setting, Settings, Spots, image_by_image,
 from flatmetric.localizers.shapes import axis_shares
 
 SETTINGS = {
-    "probability": Setting(0.5, 0.01, 1.0, tuned=(0.2, 0.9)),  # least probability of a molecule, of 3 x 3 pixels
-    "sigma": Setting(1.3, 0.3, 20.0),  # width of a spot in focus, pixels: it turns light into photons
+    "probability": Setting(
+        0.5, 0.01, 1.0, tuned=(0.2, 0.9), meaning="least probability of a molecule, of 3 x 3 pixels"
+    ),
+    "sigma": Setting(1.3, 0.3, 20.0, meaning="width of a spot in focus, pixels, which turns light into photons"),
 }
 _TILE = 256  # pixels
 FARTHEST = 1.2  # pixels: how far from the middle of its pixel a molecule may be

@@ -12,14 +12,14 @@ from flatmetric.localizers.base import Setting, Settings, Spots, image_by_image,
 
 SETTINGS = {
     "threshold": Setting(
-        4.0, 0.01, 1e6, tuned=(1.5, 20.0)
-    ),  # in units of the noise: the standard deviation after clipping
-    "fwhm": Setting(2.8, 0.5, 50.0, tuned=(1.2, 4.5)),  # width of a spot, pixels
+        4.0, 0.01, 1e6, tuned=(1.5, 20.0), meaning="least height, in units of the noise after clipping"
+    ),
+    "fwhm": Setting(2.8, 0.5, 50.0, tuned=(1.2, 4.5), meaning="width of a spot at half its height, pixels"),
 }
 SETTINGS_PSF = {
     **SETTINGS,
-    "box": Setting(5.0, 3.0, 63.0, odd=True, tuned=(3.0, 9.0)),
-}  # and the side of the fitted square, pixels
+    "box": Setting(5.0, 3.0, 63.0, odd=True, tuned=(3.0, 9.0), meaning="side of the fitted square, pixels"),
+}
 
 
 def localize(images: FloatArray, settings: Settings) -> Spots:

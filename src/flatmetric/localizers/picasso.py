@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from flatmetric.localizers.shapes import KnownShape
 
 SETTINGS = {
-    "min_net_gradient": Setting(400.0, 0.0, 1e9, tuned=(50.0, 6000.0)),  # photons
-    "box": Setting(7.0, 3.0, 63.0, odd=True, tuned=(5.0, 11.0)),  # side of the fitted square, pixels
+    "min_net_gradient": Setting(400.0, 0.0, 1e9, tuned=(50.0, 6000.0), meaning="least net gradient of a spot, photons"),
+    "box": Setting(7.0, 3.0, 63.0, odd=True, tuned=(5.0, 11.0), meaning="side of the fitted square, pixels"),
 }
-SETTINGS_3D = {**SETTINGS, "box": Setting(13.0, 3.0, 63.0, odd=True, tuned=(9.0, 19.0))}
+SETTINGS_3D = {
+    **SETTINGS,
+    "box": Setting(13.0, 3.0, 63.0, odd=True, tuned=(9.0, 19.0), meaning="side of the fitted square, pixels"),
+}
 
 _PHOTONS = {"Baseline": 0.0, "Sensitivity": 1.0, "Gain": 1.0, "Qe": 1.0}  # the images are in photons already
 _INFO = {"Width": 1_000_000, "Height": 1_000_000, "Pixelsize": 100.0}  # it asks for them; the depth needs none

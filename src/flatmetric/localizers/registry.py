@@ -54,6 +54,11 @@ class Method:
         """Whether its package is installed."""
         return self.package is None or find_spec(self.package) is not None
 
+    @property
+    def needs(self) -> str:
+        """What to install; empty where all is there."""
+        return "" if self.available else f"needs the package {self.package}, which is not installed; {self.install}"
+
 
 METHODS: dict[str, Method] = {
     "baseline": Method(baseline.localize, baseline.SETTINGS, shape="known"),
@@ -98,8 +103,8 @@ def participant(name: str, changes: Mapping[str, float] | None = None) -> Partic
         wrong = method.settings[setting].fault(value)
         if wrong is not None:
             raise InputError(f"{setting} is {value:g}; {wrong}")
-    if not method.available:
-        raise InputError(f"{name} needs the package {method.package}, which is not installed; {method.install}")
+    if method.needs:
+        raise InputError(f"{name} {method.needs}")
     return Participant(name, {**usual(method.settings), **(changes or {})})
 
 

@@ -11,10 +11,10 @@ from flatmetric.errors import InputError
 from flatmetric.localizers.base import PER_MAD, Setting, Settings, Spots, image_by_image
 
 SETTINGS = {
-    "threshold": Setting(2.0, 0.0, 1e6, tuned=(0.7, 10.0)),  # least response, where the noise of the image is 1
-    "min_sigma": Setting(1.0, 0.3, 20.0, tuned=(0.7, 2.0)),  # least width of a spot, pixels
-    "max_sigma": Setting(2.5, 0.3, 20.0, tuned=(2.0, 4.0)),  # largest width of a spot, pixels
-    "overlap": Setting(0.5, 0.0, 1.0, tuned=(0.1, 0.95)),  # how far two spots may overlap
+    "threshold": Setting(2.0, 0.0, 1e6, tuned=(0.7, 10.0), meaning="least response, where the noise of the image is 1"),
+    "min_sigma": Setting(1.0, 0.3, 20.0, tuned=(0.7, 2.0), meaning="least width of a spot, pixels"),
+    "max_sigma": Setting(2.5, 0.3, 20.0, tuned=(2.0, 4.0), meaning="largest width of a spot, pixels"),
+    "overlap": Setting(0.5, 0.0, 1.0, tuned=(0.1, 0.95), meaning="how far two spots may overlap, 0 to 1"),
 }
 
 

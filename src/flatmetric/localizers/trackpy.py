@@ -10,9 +10,9 @@ from flatmetric._arrays import FloatArray
 from flatmetric.localizers.base import Setting, Settings, Spots, image_by_image, usual
 
 SETTINGS = {
-    "diameter": Setting(5.0, 3.0, 63.0, odd=True, tuned=(3.0, 9.0)),  # size of a spot, pixels
-    "minmass": Setting(150.0, 0.0, 1e9, tuned=(20.0, 3000.0)),  # least mass of a spot, photons
-    "separation": Setting(4.0, 0.5, 100.0, tuned=(2.0, 6.0)),  # least distance of two spots, pixels
+    "diameter": Setting(5.0, 3.0, 63.0, odd=True, tuned=(3.0, 9.0), meaning="size of a spot, pixels"),
+    "minmass": Setting(150.0, 0.0, 1e9, tuned=(20.0, 3000.0), meaning="least mass of a spot, photons"),
+    "separation": Setting(4.0, 0.5, 100.0, tuned=(2.0, 6.0), meaning="least distance of two spots, pixels"),
 }
 DEFAULTS = usual(SETTINGS)
 

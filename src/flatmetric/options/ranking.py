@@ -33,6 +33,9 @@ class RankOptions(ScoreOptions):
 class LeaderboardOptions(RankOptions):
     """The options of `leaderboard`."""
 
+    truth_file: str | os.PathLike[str] | None = option(
+        None, "FOLDER holds results on this one truth, and no data sets.", flag="truth", metavar="FILE"
+    )
     out: str | os.PathLike[str] | None = option(
         None, "Folder for the leaderboard; default: FOLDER/leaderboard.", section="Output", metavar="DIR"
     )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from pathlib import Path
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -529,6 +531,16 @@ def _rounded(size: float) -> float:
     return round_one if abs(round_one / size - 1) < _MEASURED else float(f"{size:.6g}")
 
 
+_TRUTH_NAME = re.compile(r"(^|[^a-z])(truth|gt|ground.?truth|activations)([^a-z]|$)")
+
+
+def _truthlike(table: Localizations) -> int:
+    """How much of its name, format and columns says that a table is a truth."""
+    source = table.provenance
+    named = source.file is not None and _TRUTH_NAME.search(Path(source.file).stem.lower()) is not None
+    return named + (source.format == "challenge-truth") - (table.uncertainty is not None)
+
+
 def findings_of_files(
     truth: Localizations, pred: Localizations, warnings: tuple[str, ...] = (), of_field: Finding | None = None
 ) -> list[Finding]:
@@ -537,5 +549,9 @@ def findings_of_files(
     for table, side in ((truth, "truth"), (pred, "pred")):
         where = table.provenance.file or side
         findings += [Finding("file", f"{where}: {text}", None, None, 1.0) for text in table.provenance.warnings]
+    if _truthlike(pred) > max(0, _truthlike(truth)):
+        names = [table.provenance.file or side for table, side in ((truth, "truth"), (pred, "pred"))]
+        said = f"{names[1]} looks like the truth and {names[0]} does not: exchanged? Give the truth first"
+        findings.append(Finding("file", said, None, None, 1.0))
     findings += [Finding("file", text, None, None, 1.0) for text in warnings]
     return findings if of_field is None else [*findings, of_field]
