@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import types
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -67,8 +69,7 @@ def test_the_pixel_size_of_other_programs_is_understood(tmp_path: Path, unit: st
 @pytest.mark.parametrize(
     ("images", "sentence"),
     [
-        (IMAGES.astype(np.uint8), "holds uint8 numbers; give a stack of grey 16-bit images"),
-        (IMAGES.astype(np.float32), "holds float32 numbers"),
+        (IMAGES.astype(np.complex64), "holds complex64 numbers; give one grey image of numbers for each frame"),
         (np.zeros((16, 16, 3), np.uint16), "holds colour"),
     ],
 )
@@ -76,6 +77,108 @@ def test_images_of_another_kind_are_refused(tmp_path: Path, images: np.ndarray, 
     path = tmp_path / "other.tif"
     tifffile.imwrite(path, images, photometric="rgb" if images.shape[-1] == 3 else "minisblack")
     with pytest.raises(InputError, match=sentence):
+        open_stack(path)
+
+
+KINDS = ["uint8", "uint16", "uint32", "int8", "int16", "int32", "float32", "float64"]
+WIDE = np.random.default_rng(1).normal(100, 20, (6, 12, 20))  # not square
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "how", [{}, {"compression": "zlib"}, {"byteorder": ">"}], ids=["plain", "packed", "big-endian"]
+)
+def test_numbers_of_every_kind_are_read(tmp_path: Path, kind: str, how: dict[str, Any]) -> None:
+    path, images = tmp_path / "kind.tif", WIDE.astype(kind)
+    tifffile.imwrite(path, images, photometric="minisblack", **how)
+    opened = open_stack(path)
+    assert (opened.frames, opened.height, opened.width, opened.kind) == (6, 12, 20, kind)
+    np.testing.assert_array_equal(np.concatenate([block for _, block in opened.blocks(4)]), images)
+
+
+HYPERSTACKS: dict[str, dict[str, Any]] = {
+    "time, by ImageJ": {"imagej": True, "metadata": {"axes": "TYX"}},
+    "slices, by ImageJ": {"imagej": True, "metadata": {"axes": "ZYX"}},
+    "channels, by ImageJ": {"imagej": True, "metadata": {"axes": "CYX"}},
+    "time, OME": {"ome": True, "metadata": {"axes": "TYX"}},
+    "slices, OME": {"ome": True, "metadata": {"axes": "ZYX"}},
+}
+
+
+@pytest.mark.parametrize("how", HYPERSTACKS)
+def test_frames_may_be_any_one_axis(tmp_path: Path, how: str) -> None:
+    path, images = tmp_path / "hyper.tif", WIDE.astype(np.uint16)
+    tifffile.imwrite(path, images, photometric="minisblack", **HYPERSTACKS[how])
+    np.testing.assert_array_equal(np.concatenate([block for _, block in open_stack(path).blocks(4)]), images)
+
+
+def test_of_several_series_the_longest_is_the_movie(tmp_path: Path) -> None:
+    path, images = tmp_path / "series.ome.tif", WIDE.astype(np.uint16)
+    with tifffile.TiffWriter(path, ome=True) as writer:
+        writer.write(images[:1, ::2, ::2], photometric="minisblack", metadata={"axes": "TYX"})
+        writer.write(images, photometric="minisblack", metadata={"axes": "TYX"})
+    np.testing.assert_array_equal(np.concatenate([block for _, block in open_stack(path).blocks(4)]), images)
+    with tifffile.TiffWriter(path, ome=True) as writer:
+        for _ in range(2):
+            writer.write(images, photometric="minisblack", metadata={"axes": "TYX"})
+    with pytest.raises(InputError, match="holds 2 series of images; give a file with one"):
+        open_stack(path)
+
+
+def test_pixels_that_are_not_numbers_are_refused(tmp_path: Path) -> None:
+    images = WIDE.astype(np.float32)
+    images[4, 3, 2] = np.nan
+    tifffile.imwrite(tmp_path / "nan.tif", images, photometric="minisblack")
+    with pytest.raises(InputError, match="frame 5 has pixels that are not numbers"):
+        list(open_stack(tmp_path / "nan.tif").blocks(10))
+
+
+@pytest.mark.more
+@pytest.mark.parametrize("kind", ["uint8", "uint16", "float32"])
+def test_files_of_zeiss_are_read(tmp_path: Path, kind: str) -> None:
+    czi = pytest.importorskip("pylibCZIrw.czi")
+    path, images = tmp_path / "movie.czi", WIDE.astype(kind)
+    with czi.create_czi(str(path)) as writer:
+        for at, image in enumerate(images):
+            writer.write(image[..., None], plane={"T": at, "C": 0, "Z": 0})
+        writer.write_metadata("movie", scale_x=1.1e-7, scale_y=1.1e-7)
+    opened = open_stack(path)
+    assert opened.pixel_size == pytest.approx(110) and opened.frames == 6
+    np.testing.assert_array_equal(np.concatenate([block for _, block in opened.blocks(4)]), images)
+    path.write_bytes(path.read_bytes()[:2000])
+    with pytest.raises(InputError, match="is damaged"):
+        open_stack(path)
+
+
+class Nikon:
+    """What the reader of .nd2 files has, as far as it is used; nothing writes such files."""
+
+    sizes: ClassVar = {"T": 6, "Y": 12, "X": 20}
+
+    def __init__(self, path: Path) -> None: ...
+    def __enter__(self) -> Nikon:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+    def voxel_size(self) -> Any:
+        return types.SimpleNamespace(x=0.11, y=0.11, z=1.0)
+
+    def read_frame(self, at: int) -> Any:
+        return WIDE[at].astype(np.uint16)
+
+
+def test_files_of_nikon_are_given_to_their_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "movie.nd2"
+    path.write_bytes(b"\xda\xce\xbe\x0a" + bytes(100))
+    monkeypatch.setitem(sys.modules, "nd2", None)
+    with pytest.raises(InputError, match="files of Nikon need the package nd2; pip install"):
+        open_stack(path)
+    monkeypatch.setitem(sys.modules, "nd2", types.SimpleNamespace(ND2File=Nikon))
+    opened = open_stack(path)
+    assert (opened.frames, opened.height, opened.width) == (6, 12, 20) and opened.pixel_size == pytest.approx(110)
+    np.testing.assert_array_equal(next(opened.blocks(6))[1], WIDE.astype(np.uint16))
+    monkeypatch.setattr(Nikon, "sizes", {"T": 3, "C": 2, "Y": 12, "X": 20})
+    with pytest.raises(InputError, match="has the axes T 3 x C 2"):
         open_stack(path)
 
 
@@ -114,7 +217,7 @@ def test_pages_that_are_fewer_than_the_metadata_say_are_refused(tmp_path: Path) 
 def test_images_of_more_than_time_are_refused(tmp_path: Path, how: dict[str, Any]) -> None:
     path = tmp_path / "hyper.tif"
     tifffile.imwrite(path, IMAGES[:10].reshape(2, 5, 16, 16), photometric="minisblack", **how)
-    with pytest.raises(InputError, match=r"has the axes .*; give one image for each frame"):
+    with pytest.raises(InputError, match=r"has the axes .*; give one grey image for each frame"):
         open_stack(path)
 
 

@@ -136,10 +136,10 @@ def test_wrong_options_of_localize_are_one_sentence(simulated: Path, arguments: 
 def test_stacks_that_are_none_are_one_sentence(simulated: Path, tmp_path: Path) -> None:
     out = run("localize", simulated / "activations.csv")
     assert out.returncode == 2 and "is not a TIFF file" in out.stderr
-    bytes8 = tmp_path / "8bit.tif"
-    tifffile.imwrite(bytes8, np.zeros((3, 32, 32), np.uint8), photometric="minisblack")
-    out = run("localize", bytes8)
-    assert out.returncode == 2 and "uint8 numbers" in out.stderr
+    colour = tmp_path / "colour.tif"
+    tifffile.imwrite(colour, np.zeros((4, 32, 32, 3), np.uint8), photometric="rgb")
+    out = run("localize", colour)
+    assert out.returncode == 2 and "holds colour" in out.stderr
     plain = tmp_path / "plain.tif"
     tifffile.imwrite(plain, np.zeros((3, 32, 32), np.uint16), photometric="minisblack")
     out = run("localize", plain)

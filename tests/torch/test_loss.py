@@ -243,7 +243,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"pred": torch.zeros(1, 3, 2)}, "pad both or none"),
     ({"pred": torch.tensor([[0.0, float("nan")]])}, "row 0 of pred is"),
     ({"truth": torch.tensor([[0.0, 0.0], [float("inf"), 0.0]])}, "row 1 of truth is"),
-    ({"pred_weights": torch.ones(3)}, "pred_weights are given and truth_weights are not"),
+    ({"pred_weights": torch.ones(2)}, r"pred_weights is \(2,\)"),
     ({"pred_weights": -torch.ones(3), "truth_weights": torch.ones(3)}, "row 0 of pred_weights is -1"),
     ({"pred_weights": torch.ones(2), "truth_weights": torch.ones(3)}, r"pred_weights is \(2,\)"),
     ({"pred_batch": torch.zeros(3, dtype=torch.int64)}, "give both pred_batch and truth_batch"),

@@ -106,6 +106,13 @@ class Challenge:
 
         return tuned_and_usual(self.leaderboard.entries)
 
+    @property
+    def kept(self) -> list[str]:
+        """Methods whose defaults were the best that tuning found on every data set; they are listed once."""
+        from flatmetric.challenges.training import same_as_defaults
+
+        return same_as_defaults(self.trained)
+
 
 @takes(ChallengeOptions)
 def challenge(
@@ -222,7 +229,7 @@ def _run(
     """Simulate the data sets, tune the localizers and run all programs."""
     from flatmetric.challenges.recipes import read_recipes
     from flatmetric.challenges.runner import Program, check_names, localizer_programs, run_programs, taking_part
-    from flatmetric.challenges.training import train
+    from flatmetric.challenges.training import same_as_defaults, train
 
     datasets = _datasets(options, outputs)
     methods = taking_part(options.participants, [dataset.optics for dataset in datasets])
@@ -247,7 +254,11 @@ def _run(
             workers=workers,
             progress=progress,
         )
-    of_dataset = {dataset.name: [one.program for one in trained if one.dataset == dataset.name] for dataset in datasets}
+    listed = {tuned_name(method) for method in methods} - {tuned_name(method) for method in same_as_defaults(trained)}
+    of_dataset = {
+        dataset.name: [one.program for one in trained if one.dataset == dataset.name and one.program.name in listed]
+        for dataset in datasets
+    }
     runs = run_programs(
         out,
         datasets,

@@ -179,9 +179,11 @@ class CameraOptions:
 
     pixel_size: float | None = option(None, "Pixel size, nm; default: that of the stack.", metavar="NM")
     offset: float | None = option(
-        None, "Counts of the camera in the dark; default: as simulated, or 0.", metavar="COUNTS"
+        None, "Counts of the camera in the dark; default: as simulated, or by noise.", metavar="COUNTS"
     )
-    photons_per_count: float | None = option(None, "Photons per count; default: as simulated, or 1.", metavar="PHOTONS")
+    photons_per_count: float | None = option(
+        None, "Photons per count; default: as simulated, or by noise.", metavar="PHOTONS"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,12 +243,12 @@ def localize(
     executor: Executor | None = None,
     options: LocalizeOptions,
 ) -> Localizations:
-    """Find molecules in a 16-bit TIFF stack with an installed program or the built-in baseline; nm, frames from 1.
+    """Find molecules in a stack of images with an installed program or the built-in baseline; nm, frames from 1.
 
     Parameters
     ----------
     stack
-        A 16-bit TIFF file.
+        A TIFF file, or an .nd2 or .czi file where the packages of the extra `microscopes` are installed.
     progress
         Called with what is done, how much of it, and out of how much.
     executor
@@ -260,6 +262,7 @@ def localize(
     >>> len(fm.localize(made.stack)) > 10
     True
     """
+    from flatmetric.localizers.bead_check import check_beads
     from flatmetric.localizers.registry import METHODS, camera_of, localize_stack, participant, shape_from_beads
     from flatmetric.stacks import open_stack
 
@@ -273,9 +276,10 @@ def localize(
         raise InputError("beads and bead_step belong together; give beads= and bead_step=")
     if beads is not None and not METHODS[chosen.method].shape:
         raise InputError(f"{chosen.method} does not use beads; give method='baseline'")
-    shape = (
-        None if beads is None or step is None else shape_from_beads(path_of(beads, "beads"), step, camera.pixel_size)
-    )
+    shape = None
+    if beads is not None and step is not None:
+        shape = shape_from_beads(path_of(beads, "beads"), step, camera.pixel_size)
+        check_beads(images, shape, camera.offset, path_of(beads, "beads"))
     workers = Workers(options.execution.jobs, executor, kind="processes", fewest=_WORTH_PROCESSES)
     table = localize_stack(images, chosen, camera, progress, shape, workers=workers)
     if target is not None and format is not None:

@@ -15,6 +15,7 @@ from flatmetric.challenges.runner import LOCALIZE, OURS, Program, Run, run_progr
 from flatmetric.challenges.submissions import TUNED, tuned_name
 from flatmetric.execution.progress import Progress
 from flatmetric.execution.workers import Workers
+from flatmetric.localizers.base import usual
 from flatmetric.localizers.registry import METHODS
 from flatmetric.simulation.datasets import Dataset
 from flatmetric.statistics.entries import Entry
@@ -34,6 +35,23 @@ class Trained:
     dataset: str
     program: Program
     settings: dict[str, float]
+    kept: bool
+    """Whether these are its defaults."""
+
+
+def same_as_defaults(trained: Sequence[Trained]) -> list[str]:
+    """Methods whose defaults did best on every training set: tuned, they are no other program.
+
+    Examples
+    --------
+    >>> tuned = Program("dog-tuned", ("dog",))
+    >>> same_as_defaults([Trained("a", tuned, {}, True), Trained("b", tuned, {}, True)])
+    ['dog']
+    >>> same_as_defaults([Trained("a", tuned, {}, True), Trained("b", tuned, {"sigma": 2.0}, False)])
+    []
+    """
+    names = {one.program.name for one in trained} - {one.program.name for one in trained if not one.kept}
+    return sorted(name.removesuffix(TUNED) for name in names)
 
 
 def training_set(dataset: Dataset) -> Dataset:
@@ -94,7 +112,9 @@ def train(
                 continue
             settings = _chosen(place / course / "results" / f"{method}.csv", method)
             words = [word for name, value in settings.items() for word in ("--set", f"{name}={value:g}")]
-            trained.append(Trained(dataset.name, Program(tuned_name(method), (*LOCALIZE, method, *words)), settings))
+            program = Program(tuned_name(method), (*LOCALIZE, method, *words))
+            kept = settings == usual(METHODS[method].settings)
+            trained.append(Trained(dataset.name, program, settings, kept))
     return trained, failed
 
 

@@ -74,6 +74,8 @@ def run(keywords: Keywords, flags: ChallengeFlags) -> None:
     else:
         if made.tuned:
             print(_tuned_text(made.tuned) + "\n")
+        if made.kept:
+            print(f"tuning kept the defaults of {', '.join(made.kept)}\n")
         print(_agreement_text(made.agreements, made.advantages))
         print(made.verdict + "\n")
     print(f"written: {', '.join(map(str, made.files))}")

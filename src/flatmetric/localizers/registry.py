@@ -20,6 +20,7 @@ from flatmetric.execution.workers import Failed, Workers
 from flatmetric.localizations import Localizations, Provenance
 from flatmetric.localizers import baseline, daostorm, neural, photutils, picasso, skimage, trackpy
 from flatmetric.localizers.base import Localizer, Setting, Settings, usual
+from flatmetric.localizers.photon_transfer import photon_transfer
 from flatmetric.localizers.shapes import KnownShape
 from flatmetric.simulation.folder import simulated_camera, simulated_optics
 from flatmetric.simulation.optics import Gaussian, Measured, Optics, channels_of, psf_of
@@ -40,7 +41,8 @@ class Method:
     """A localizer: its function, its settings, the package it needs and how to install that.
 
     A method that uses the `shape` of spots gets it, and finds their depths: "known", if that is
-    known, or "needed", since depth is all that it is for. Those that need it read depth from astigmatism.
+    known, or "needed", since depth is all that it is for. Those that need it read depth from astigmatism. A method that
+    needs `photons` finds the wrong spots where light is in counts.
     """
 
     run: Localizer
@@ -48,6 +50,7 @@ class Method:
     package: str | None = None
     install: str = _EXTRA
     shape: Literal["known", "needed"] | None = None
+    photons: bool = False
 
     @property
     def available(self) -> bool:
@@ -62,19 +65,19 @@ class Method:
 
 METHODS: dict[str, Method] = {
     "baseline": Method(baseline.localize, baseline.SETTINGS, shape="known"),
-    "neural": Method(neural.localize, neural.SETTINGS),
-    "trackpy": Method(trackpy.localize, trackpy.SETTINGS, "trackpy"),
+    "neural": Method(neural.localize, neural.SETTINGS, photons=True),
+    "trackpy": Method(trackpy.localize, trackpy.SETTINGS, "trackpy", photons=True),
     "daofind": Method(photutils.localize, photutils.SETTINGS, "photutils"),
     "daofind-psf": Method(photutils.localize_psf, photutils.SETTINGS_PSF, "photutils"),
     "log": Method(skimage.localize_log, skimage.SETTINGS, "skimage"),
     "dog": Method(skimage.localize_dog, skimage.SETTINGS, "skimage"),
-    "daostorm-2d": Method(daostorm.localize_2d, daostorm.SETTINGS, "sdt", _PROGRAMS),
-    "daostorm-2d-fixed": Method(daostorm.localize_2d_fixed, daostorm.SETTINGS, "sdt", _PROGRAMS),
-    "daostorm-3d": Method(daostorm.localize_3d, daostorm.SETTINGS_3D, "sdt", _PROGRAMS, "needed"),
-    "picasso-lq": Method(picasso.localize_lq, picasso.SETTINGS, "picasso", _PROGRAMS),
-    "picasso-mle": Method(picasso.localize_mle, picasso.SETTINGS, "picasso", _PROGRAMS),
-    "picasso-lq-3d": Method(picasso.localize_lq_3d, picasso.SETTINGS_3D, "picasso", _PROGRAMS, "needed"),
-    "picasso-mle-3d": Method(picasso.localize_mle_3d, picasso.SETTINGS_3D, "picasso", _PROGRAMS, "needed"),
+    "daostorm-2d": Method(daostorm.localize_2d, daostorm.SETTINGS, "sdt", _PROGRAMS, photons=True),
+    "daostorm-2d-fixed": Method(daostorm.localize_2d_fixed, daostorm.SETTINGS, "sdt", _PROGRAMS, photons=True),
+    "daostorm-3d": Method(daostorm.localize_3d, daostorm.SETTINGS_3D, "sdt", _PROGRAMS, "needed", True),
+    "picasso-lq": Method(picasso.localize_lq, picasso.SETTINGS, "picasso", _PROGRAMS, photons=True),
+    "picasso-mle": Method(picasso.localize_mle, picasso.SETTINGS, "picasso", _PROGRAMS, photons=True),
+    "picasso-lq-3d": Method(picasso.localize_lq_3d, picasso.SETTINGS_3D, "picasso", _PROGRAMS, "needed", True),
+    "picasso-mle-3d": Method(picasso.localize_mle_3d, picasso.SETTINGS_3D, "picasso", _PROGRAMS, "needed", True),
 }
 
 
@@ -112,19 +115,20 @@ def participant(name: str, changes: Mapping[str, float] | None = None) -> Partic
 class StackCamera:
     """How counts of a stack become photons: pixel size in nm, counts in the dark, photons per count.
 
-    `assumption` names what had to be assumed.
+    `assumption` names what had to be assumed; `in_photons` is False where light stays in counts.
     """
 
     pixel_size: float
     offset: float
     photons_per_count: float
     assumption: str | None = None
+    in_photons: bool = True
 
 
 def camera_of(
     stack: Stack, pixel_size: float | None = None, offset: float | None = None, photons_per_count: float | None = None
 ) -> StackCamera:
-    """The camera of a stack: as given, as simulated, or assumed."""
+    """The camera of a stack: as given, as simulated, measured from the noise of its images, or assumed."""
     known = simulated_camera(stack.path)
     pixel_size = stack.pixel_size if pixel_size is None else pixel_size
     if pixel_size is None:
@@ -134,19 +138,34 @@ def camera_of(
     if known is not None:
         offset = known.offset if offset is None else offset
         photons_per_count = known.photons_per_count if photons_per_count is None else photons_per_count
-    assumption = None
-    if offset is None or photons_per_count is None:
+    if offset is not None and not math.isfinite(offset):
+        raise InputError(f"offset is {offset}; give a number of counts")
+    if photons_per_count is not None and not 0 < photons_per_count < 1e6:
+        raise InputError(f"photons_per_count is {photons_per_count}; give a number above 0")
+    if offset is not None and photons_per_count is not None:
+        return StackCamera(pixel_size, offset, photons_per_count)
+    measured = photon_transfer(stack, offset)
+    if measured is None:
         assumption = (
             f"{stack.path}: the camera is not known, so thresholds and photons are in counts above "
             f"{offset or 0:g}; give offset= and photons_per_count="
         )
-    offset = 0.0 if offset is None else offset
-    photons_per_count = 1.0 if photons_per_count is None else photons_per_count
-    if not math.isfinite(offset):
-        raise InputError(f"offset is {offset}; give a number of counts")
-    if not 0 < photons_per_count < 1e6:
-        raise InputError(f"photons_per_count is {photons_per_count}; give a number above 0")
-    return StackCamera(pixel_size, offset, photons_per_count, assumption)
+        return StackCamera(pixel_size, offset or 0.0, photons_per_count or 1.0, assumption, in_photons=False)
+    found = [
+        *([f"offset {measured.offset:.3g}"] if offset is None else []),
+        *([f"{1 / measured.slope:.2g} photons per count"] if photons_per_count is None else []),
+    ]
+    multiplied = " (twice as many on an EMCCD camera)" if photons_per_count is None else ""
+    assumption = (
+        f"{stack.path}: {' and '.join(found)}{multiplied}, measured from the noise to {100 * measured.error:.0f} %; "
+        "give offset= and photons_per_count= where they are known"
+    )
+    return StackCamera(
+        pixel_size,
+        measured.offset if offset is None else offset,
+        photons_per_count or 1 / measured.slope,
+        assumption,
+    )
 
 
 def shape_of(stack: Stack, pixel_size: float) -> KnownShape | None:
@@ -217,6 +236,11 @@ def localize_stack(
     0
     """
     method = METHODS[chosen.method]
+    if method.photons and not camera.in_photons:
+        raise InputError(
+            f"{stack.path}: {chosen.method} needs photons, and the camera can't be measured from the noise of these "
+            "images; give offset= and photons_per_count="
+        )
     optics = simulated_optics(stack.path)
     channels = shape.channels if shape is not None else 1 if optics is None else channels_of(optics)
     if stack.width % channels:

@@ -11,7 +11,7 @@ import numpy as np
 
 from flatmetric._escaping import escape
 from flatmetric.challenges.runner import Run
-from flatmetric.challenges.training import Trained, tuned_and_usual
+from flatmetric.challenges.training import Trained, same_as_defaults, tuned_and_usual
 from flatmetric.errors import InputError
 from flatmetric.formats.read import read_file
 from flatmetric.localizers.base import Settings, usual
@@ -131,11 +131,12 @@ def _tuned(brought: Sequence[tuple[str, str, float, float]]) -> str:
 
 def _settings(runs: Sequence[Run], trained: Sequence[Trained]) -> str:
     """The settings of every program."""
-    rows = []
+    rows, kept = [], same_as_defaults(trained)
     for program in dict.fromkeys(run.program for run in runs):
         tuned = [(one.dataset, one.settings) for one in trained if one.program.name == program]
         if program in METHODS:
-            rows.append([program, "all", _listed(usual(METHODS[program].settings))])
+            note = "; tuning kept them" if program in kept else ""
+            rows.append([program, "all", _listed(usual(METHODS[program].settings)) + note])
         elif tuned:
             rows += [[program, dataset, _listed(settings)] for dataset, settings in tuned]
         else:

@@ -20,11 +20,12 @@ from flatmetric.execution.progress import Progress
 from flatmetric.execution.workers import Failed, Workers
 from flatmetric.formats.write import write
 from flatmetric.localizations import Localizations
+from flatmetric.movies import Image
 from flatmetric.simulation.camera import Camera
 from flatmetric.simulation.datasets import Dataset, optics_from
 from flatmetric.simulation.movie import images, molecules
 from flatmetric.simulation.optics import KINDS, Gaussian, Optics, channels_of, psf_of
-from flatmetric.stacks import Image, write_stack
+from flatmetric.stacks import write_stack
 from flatmetric.version import __version__
 
 Part = TypeVar("Part")

@@ -59,7 +59,7 @@ class Pair:
 @dataclass(frozen=True, slots=True)
 class Lead:
     """Which program has the lowest Flat Metric for lam from `low` to `high` (nm): the `share` of that range for each
-    program, and for each pair the lam at which their curves cross.
+    program, and for each pair the lam in that range at which their curves cross.
     """
 
     low: float
@@ -300,10 +300,12 @@ def lead_over(comparison: Comparison, low: float, high: float) -> Lead:
     """
     curves = [score.curve(high) for score in comparison.scores]
     places = {
-        (comparison.names[i], comparison.names[j]): tuple(crossings(curves[i], curves[j]))
+        (comparison.names[i], comparison.names[j]): tuple(
+            lam for lam in crossings(curves[i], curves[j]) if low < lam < high
+        )
         for i, j in itertools.combinations(range(len(curves)), 2)
     }
-    inside = {lam for crossed in places.values() for lam in crossed if low < lam < high}
+    inside = {lam for crossed in places.values() for lam in crossed}
     edges = np.array(sorted({low, high} | inside))
     best = np.argmin([curve((edges[1:] + edges[:-1]) / 2) for curve in curves], axis=0)
     widths = np.diff(edges)

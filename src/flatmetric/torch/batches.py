@@ -69,9 +69,9 @@ def batch_of(
     ):
         if isinstance(value, Tensor) and value.device != pred.device:
             raise InputError(f"{name} is on {value.device} and pred is on {pred.device}; move one of them")
-    if (pred_weights is None) != (truth_weights is None):
-        given, other = ("truth", "pred") if pred_weights is None else ("pred", "truth")
-        raise InputError(f"{given}_weights are given and {other}_weights are not; give both, e.g. ones")
+    if (pred_weights is None) != (truth_weights is None):  # ones for the other side
+        pred_weights = _ones(pred, truth_weights) if pred_weights is None else pred_weights
+        truth_weights = _ones(truth, pred_weights) if truth_weights is None else truth_weights
     if pred.ndim == 3:
         if pred_batch is not None or truth_batch is not None:
             raise InputError("pred_batch and truth_batch are for lists of points; padded batches take masks")
@@ -99,6 +99,12 @@ def batch_of(
         )
     ]
     return Batch(sides[0], sides[1], 1 if single else _size(sides, batch_size), single)
+
+
+def _ones(points: Tensor, other: Any) -> Tensor:
+    """A weight of 1 for each point, of the kind of number that the weights of the other side are."""
+    kind = other.dtype if isinstance(other, Tensor) and other.is_floating_point() else points.dtype
+    return torch.ones(points.shape[:-1], dtype=kind, device=points.device)
 
 
 def _check_points(value: Any, name: str) -> None:

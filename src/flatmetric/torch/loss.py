@@ -49,8 +49,7 @@ def flat_metric(
     pred_mask, truth_mask
         Of padded batches: which points are there, (samples, points) of booleans; default all.
     pred_weights, truth_weights
-        How much each point weighs, both or neither; e.g. the probability that a network gives to a detection, and ones.
-        Default: 1 each.
+        How much each point weighs, e.g. the probability that a network gives to a detection. Default: 1 each.
     axis_scale
         Factor for each coordinate, e.g. (1, 1, 0.5).
     normalize
