@@ -24,12 +24,12 @@ DATASET = Dataset(
 PROGRAMS = ("baseline", "dog")
 
 
-def main() -> None:
+def main(folder: Path = DATA) -> None:
     """Simulate, localize, and write images, truth and results."""
     truth = molecules(DATASET, SEED)
-    write(truth, DATA / "demo_truth.csv", "challenge-truth")
+    write(truth, folder / "demo_truth.csv", "challenge-truth")
     camera = DATASET.camera
-    stack = DATA / "demo_stack.ome.tif"
+    stack = folder / "demo_stack.ome.tif"
     write_stack(
         stack,
         images(truth, DATASET, SEED),
@@ -40,7 +40,7 @@ def main() -> None:
     for name in PROGRAMS:
         known = StackCamera(DATASET.pixel_size, camera.offset, camera.photons_per_count)
         result = localize_stack(open_stack(stack), participant(name), known)
-        write(result, DATA / f"demo_{name}.csv", "thunderstorm")
+        write(result, folder / f"demo_{name}.csv", "thunderstorm")
 
 
 if __name__ == "__main__":

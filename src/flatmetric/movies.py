@@ -21,11 +21,10 @@ _ND2 = b"\xda\xce\xbe\x0a"
 _CZI = b"ZISRAWFILE"
 _EXTRA = "pip install '.[microscopes]' in a clone of flatmetric"
 _PER_UNIT_NM = {"nm": 1.0, "um": 1e3, "\N{MICRO SIGN}m": 1e3, "\N{GREEK SMALL LETTER MU}m": 1e3, "mm": 1e6}
-_NM_PER_M = 1e9
 _ONE_FRAME = "give one grey image for each frame"
 
 
-class Movie(Protocol):
+class OpenMovie(Protocol):
     """An open movie: how many frames it has, its pixel size in nm if it says so, and its images."""
 
     frames: int
@@ -36,7 +35,7 @@ class Movie(Protocol):
 
 
 @contextmanager
-def opened_movie(path: Path) -> Iterator[Movie]:
+def opened_movie(path: Path) -> Iterator[OpenMovie]:
     """A movie that is open within a block."""
     check_readable(path)
     with open_ordinary(path) as file:
@@ -175,10 +174,10 @@ class _Zeiss:
 
 
 def _zeiss_pixel_size(metadata: Any) -> float | None:
-    """The pixel size, nm, from the distances in m of a .czi file's metadata; None where it is not stated."""
+    """The pixel size, nm, from the distances in metres of a .czi file's metadata; None where it is not stated."""
     try:
         items = metadata["ImageDocument"]["Metadata"]["Scaling"]["Items"]["Distance"]
-        sizes = {item["@Id"]: float(item["Value"]) * _NM_PER_M for item in items}
+        sizes = {item["@Id"]: float(item["Value"]) * 1e9 for item in items}
         size, other = sizes["X"], sizes["Y"]
     except (KeyError, TypeError, ValueError):
         return None

@@ -225,11 +225,10 @@ def crossing_sentence(a: str, b: str, places: Sequence[float]) -> str:
 
     Examples
     --------
-    >>> crossing_sentence("A", "B", [79.0, 120.25]), crossing_sentence("A", "C", [])
-    ('A and B cross at lam 79.0, 120.2 nm', 'A and C cross nowhere')
+    >>> crossing_sentence("A", "B", [79.0, 120.25])
+    'A and B cross at lam 79.0, 120.2 nm'
     """
-    where = f"at lam {', '.join(f'{lam:.1f}' for lam in places)} nm" if places else "nowhere"
-    return f"{a} and {b} cross {where}"
+    return f"{a} and {b} cross at lam {', '.join(f'{lam:.1f}' for lam in places)} nm"
 
 
 def _percent(share: float) -> str:

@@ -11,9 +11,14 @@ import sys
 from pathlib import Path
 
 import pytest
+import tifffile
+from PIL import Image
 
+import flatmetric as fm
 from benchmarks.shown import PEERS, highlights, read_table, speedup
 from benchmarks.tables import BENCH, RESULTS, between
+from examples import make_demo_data
+from examples.make_docs import SHOWN
 from flatmetric.scoring.base_score import SCHEMA
 from tests.docs.pages import PAGES, ROOT, WITH_COMMANDS, WITH_PYTHON, commands, name
 
@@ -50,6 +55,32 @@ def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
         if not target.startswith(("http", "#", "mailto:")) and "gallery/" not in target:
             assert (page.parent / target.split("#")[0]).exists(), target
+
+
+def test_the_picture_of_the_readme_is_what_its_command_writes() -> None:
+    data, first = ROOT / "src" / "flatmetric" / "data", ROOT / "docs" / "how-to" / "report" / "first.png"
+    score = fm.score(data / "demo_truth.csv", data / "demo_baseline.csv")
+    with Image.open(first) as picture:
+        assert picture.info[SHOWN] == repr(score), "run python -m examples.make_docs"
+    for page, command in ((ROOT / "README.md", "src/flatmetric/data/"), (ROOT / "docs" / "index.md", "")):
+        asked = f"$ flatmetric score {command}demo_truth.csv {command}demo_baseline.csv --report page.html"
+        assert asked in page.read_text("utf-8") and "how-to/report/first.png" in page.read_text("utf-8")
+
+
+def test_the_example_is_of_todays_simulator_and_localizers(tmp_path: Path) -> None:
+    make_demo_data.main(tmp_path)
+    for made in sorted(tmp_path.iterdir()):
+        bundled = make_demo_data.DATA / made.name
+        if made.suffix == ".csv":
+            ours, theirs = fm.read(made), fm.read(bundled)
+            # Another processor rounds otherwise, which may tip a few pixels and a spot at the threshold.
+            assert abs(len(ours) - len(theirs)) <= 3, "run python -m examples.make_demo_data"
+            assert fm.flat_metric(
+                ours.points(2), theirs.points(2), lam=10, truth_frames=ours.frame, pred_frames=theirs.frame
+            ).value == pytest.approx(0, abs=0.1)
+        else:
+            ours_images, theirs_images = (tifffile.imread(path) for path in (made, bundled))
+            assert (ours_images != theirs_images).mean() < 1e-3
 
 
 def test_the_gallery_has_what_pages_show() -> None:

@@ -61,3 +61,14 @@ def test_both_losses_fall_on_simulated_images(kind: str) -> None:
         optimizer.step()
         values.append(loss.item())
     assert values[-1] < 0.75 * values[0]
+
+
+@pytest.mark.filterwarnings("ignore::flatmetric.errors.FindingWarning")  # so small a network may find nothing
+def test_the_quick_size_runs_and_its_loss_falls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    size = train_localizer.Size(movies=1, batch=4, steps=40, seeds=1, channels=8, blocks=1)
+    train_localizer.quick(tmp_path, frames=3, size=size)
+    said = capsys.readouterr().out.splitlines()
+    assert any("min left" in line for line in said)
+    steps = [float(line.split(": ")[1].split(",")[0]) for line in said if line.startswith("flat metric, seed 0, step")]
+    assert steps[-1] < 0.9 * steps[0]
+    assert (tmp_path / "training.png").stat().st_size > 10_000 and (tmp_path / "results.json").exists()

@@ -75,6 +75,10 @@ def test_padded_batches_and_single_sets_are_the_same() -> None:
     for k in range(4):
         alone = flat_metric(pred[k][masks[0][k]], truth[k][masks[1][k]], 60.0, normalize=None)
         assert alone.shape == () and alone.item() == pytest.approx(padded[k].item(), rel=1e-12)
+    likely = torch.rand(4, 5, generator=rng, dtype=torch.float64)  # ones for the other side
+    ones = torch.ones(4, 3, dtype=torch.float64)
+    alone = flat_metric(pred, truth, 60.0, pred_weights=likely).item()
+    assert alone == flat_metric(pred, truth, 60.0, pred_weights=likely, truth_weights=ones).item()
     everyone = flat_metric(pred, truth, 60.0)
     zeros = [torch.ones(4, n, dtype=torch.float64) for n in (5, 3)]
     assert everyone.item() == pytest.approx(

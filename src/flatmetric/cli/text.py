@@ -254,7 +254,8 @@ def lead_text(lead: Lead) -> str:
     """Which program leads for which lam, and where the curves cross."""
     lines = [f"best for lam from {lead.low:g} to {lead.high:g} nm:"]
     lines += [f"  {printable(name)} {100 * share:.0f} %" for name, share in lead.share.items()]
-    lines += [f"  {printable(crossing_sentence(a, b, places))}" for (a, b), places in lead.crossings.items()]
+    crossed = [(a, b, places) for (a, b), places in lead.crossings.items() if places]
+    lines += [f"  {printable(crossing_sentence(*one))}" for one in crossed]
     return "\n".join(lines)
 
 
