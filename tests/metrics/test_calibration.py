@@ -26,7 +26,7 @@ def claimed(times: float, n: int = 4000) -> tuple[dict[str, Any], dict[str, Any]
     rng = np.random.default_rng(3)
     truth: dict[str, Any] = {"frame": np.arange(1, n + 1), "x": np.zeros(n), "y": np.zeros(n)}
     spread = rng.uniform(5, 40, n)
-    found = {name: rng.normal(7.0, spread) for name in "xy"}  # a bias is no spread
+    found = {name: rng.normal(bias, spread) for name, bias in (("x", 30.0), ("y", -30.0))}  # a bias is no spread
     return truth, truth | found | {"uncertainty": spread / times}
 
 
@@ -34,11 +34,15 @@ def claimed(times: float, n: int = 4000) -> tuple[dict[str, Any], dict[str, Any]
 def test_the_ratio_is_how_much_too_bold_the_claim_is(times: float) -> None:
     truth, pred = claimed(times)
     errors, claim = np.stack([pred["x"], pred["y"]]), pred["uncertainty"]
+    bias = np.average(errors, axis=1, weights=claim**-2.0)
+    ratio = (errors - bias[:, None]) / claim
     score = fm.score(truth, pred)
     assert score.calibration.claims == 4000
-    assert (score.calibration.x, score.calibration.y) == pytest.approx(tuple((errors / claim).std(axis=1)))
-    assert score.calibration.xy == pytest.approx((errors / claim).std())
-    assert score.calibration.xy == pytest.approx(times, rel=0.15)
+    assert (score.calibration.x, score.calibration.y) == pytest.approx(
+        tuple(np.sqrt((ratio**2).sum(axis=1) / 3999))
+    )
+    assert score.calibration.xy == pytest.approx(np.sqrt((ratio**2).sum() / 7998))
+    assert score.calibration.xy == pytest.approx(times, rel=0.03)
     interval = intervals_of(score).intervals["calibration.xy"]
     assert interval is not None and interval[0] < (score.calibration.xy or 0.0) < interval[1]
 
@@ -47,7 +51,8 @@ def test_rows_without_a_claim_count_for_nothing() -> None:
     truth, pred = claimed(1.0, 6)
     pred["uncertainty"] = np.array([10.0, np.nan, 0.0, -5.0, 20.0, np.inf])
     rows = np.array([0, 4])
-    expected = (np.asarray(pred["x"])[rows] / [10.0, 20.0]).std()
+    x, claim = np.asarray(pred["x"])[rows], np.array([10.0, 20.0])
+    expected = abs(x[1] - x[0]) / np.hypot(*claim)  # of two pairs: their difference over what it claims to be
     score = fm.score(truth, pred)
     assert score.calibration.claims == 2 and score.calibration.x == pytest.approx(expected)
     pred["uncertainty"] = np.array([10.0] + [np.nan] * 5)

@@ -137,7 +137,7 @@ def test_gospa_and_ospa_by_brute_force(p: float) -> None:
         frames = frame_pairs(np.array([n]), np.array([m]), np.zeros(len(pairs), dtype=int), pairs.distance, p=p)
         own = frame_values(frames, p=p, c=c)
         columns = {"n_truth": n, "n_pred": m, "pairs": len(pairs), "moved": frames.moved[0], "frames": 1}
-        columns |= {"own_gospa": own[0][0], "own_ospa": own[1][0]}
+        columns |= {"larger": max(n, m), "own_gospa": own[0][0], "own_ospa": own[1][0]}
         sums = Sums.from_columns(columns, FormulaSettings(dim=2, options=MetricOptions(gospa_p=p, gospa_c=c)))
         (gospa, _), (ospa, _) = evaluate(Gospa, sums), evaluate(Ospa, sums)
         gospa_p, ospa_p = brute_force(truth, pred, p, c)
@@ -219,3 +219,12 @@ def test_frc_grows_with_the_error_and_ends_at_the_voxels() -> None:
 def test_empty_images_are_undefined() -> None:
     score = image_score(table([(5.0, 5.0)]), table([]), fov=(100, 100), dim=2)
     assert score["frc_xy"] == "an image is empty"
+
+
+def test_ospa_is_per_point_of_the_larger_side_of_each_frame() -> None:
+    """Two frames, one with a missed and one with a false point: by an assignment that knows frames, two are alone."""
+    truth = {"frame": [1, 1, 2], "x": [0.0, 900.0, 0.0], "y": [0.0, 0.0, 0.0]}
+    pred = {"frame": [1, 2, 2], "x": [10.0, 20.0, 900.0], "y": [0.0, 0.0, 0.0]}
+    score = fm.score(truth, pred, gospa_p=1, gospa_c=100, check=False)
+    assert score.ospa.value == pytest.approx((10 + 100 + 20 + 100) / 4)
+    assert score.ospa.frame_mean == pytest.approx(score.ospa.value)

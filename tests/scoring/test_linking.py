@@ -15,7 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::flatmetric.FindingWarning")
 
 
 def table(frame: list[int], x: list[float]) -> Localizations:
-    return fm.read({"frame": frame, "x": x, "y": [0.0] * len(x)})
+    return Localizations(frame=np.array(frame, np.int64), x=np.array(x), y=np.zeros(len(x)))
 
 
 def test_rows_are_linked_by_hand() -> None:

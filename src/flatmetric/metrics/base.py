@@ -69,12 +69,14 @@ class Sums:
     with_nearest_pred: FloatArray
     pairs: FloatArray  # of the best assignment: pairs, and their distances to the power p
     moved: FloatArray
+    larger: FloatArray  # points of the side that has more of them, frame by frame
     own_gospa: FloatArray  # GOSPA and OSPA of each frame by itself
     own_ospa: FloatArray
     frames: FloatArray
     lower_bound: FloatArray  # of the Flat Metric
     frames_without_truth: FloatArray
-    claims: FloatArray  # matched pairs whose detection claims an uncertainty; their errors over it, and squares
+    claims: FloatArray  # matched pairs whose detection claims an uncertainty
+    claimed_weight: FloatArray  # 1 over its square; the errors times that, and the squares of the errors over the claim
     claimed_x: FloatArray
     claimed_y: FloatArray
     claimed_square_x: FloatArray

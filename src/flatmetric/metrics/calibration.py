@@ -17,23 +17,28 @@ _ratio = partial(metric, format=".3f", better="one", limits=(0.0, math.inf), lin
 
 
 def _axis(s: Sums, axes: str) -> FloatArray:
-    """Standard deviation of error / claimed uncertainty along an axis, or of several pooled."""
-    number = s.claims * len(axes)
-    mean = sum(getattr(s, f"claimed_{axis}") for axis in axes) / number
-    square = sum(getattr(s, f"claimed_square_{axis}") for axis in axes) / number
-    return np.asarray(np.sqrt(np.maximum(square - mean**2, 0.0)))  # rounding never makes it imaginary
+    """Root mean square of (error - bias) / claimed uncertainty along an axis, or of several pooled.
+
+    Each axis has a bias of its own: the mean of its errors, weighted as precise as they claim to be. Taking it out
+    costs one pair.
+    """
+    square = sum(
+        getattr(s, f"claimed_square_{axis}") - getattr(s, f"claimed_{axis}") ** 2 / s.claimed_weight for axis in axes
+    )
+    # Rounding never makes it imaginary.
+    return np.asarray(np.sqrt(np.maximum(square / ((s.claims - 1) * len(axes)), 0.0)))
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Standard deviation of error / claimed uncertainty over matched pairs: 1 means that the claims are right."""
+    """Errors over claimed uncertainties of matched pairs, bias left out: 1 means that the claims are right."""
 
     x: float | None = _ratio(
         "error / claimed uncertainty, x",
         lambda s: _axis(s, "x"),
         _FEW,
         meaning=_WORDS.format(" along x"),
-        equation="standard deviation of (dx / claimed)",
+        equation="root of the sum of ((dx - bias) / claimed)^2 over (pairs - 1)",
         shown=False,
         label="x {}",
     )
@@ -42,7 +47,7 @@ class Calibration:
         lambda s: _axis(s, "y"),
         _FEW,
         meaning=_WORDS.format(" along y"),
-        equation="standard deviation of (dy / claimed)",
+        equation="root of the sum of ((dy - bias) / claimed)^2 over (pairs - 1)",
         shown=False,
         label="y {}",
     )
@@ -51,7 +56,7 @@ class Calibration:
         lambda s: _axis(s, "xy"),
         _FEW,
         meaning=_WORDS.format(""),
-        equation="standard deviation of (d / claimed), both axes pooled",
+        equation="the same for both axes together, each with its own bias",
         label="error / claimed uncertainty {} (1 is well calibrated)",
     )
     claims: int = count(

@@ -33,12 +33,8 @@ def _false(s: Sums) -> FloatArray:
 
 
 def ospa(s: Sums) -> FloatArray:
-    """OSPA of all frames together, nm.
-
-    Frames are infinitely far apart, but the distance is cut off at c, so leftover points of different frames can pair.
-    """
-    larger = np.maximum(s.n_truth, s.n_pred)
-    return _root((s.moved + _price(s) * (larger - s.pairs)) / larger, s)
+    """OSPA of all frames together, nm, for each point of the larger side of its frame."""
+    return _root((s.moved + _price(s) * (s.larger - s.pairs)) / s.larger, s)
 
 
 @dataclass(frozen=True, slots=True)

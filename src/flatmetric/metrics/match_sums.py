@@ -46,9 +46,11 @@ def match_quantities(rows: MatchedRows) -> Iterator[tuple[str, tuple[FloatArray,
     if rows.uncertainty is not None:
         claim = np.where(rows.uncertainty > 0, rows.uncertainty, np.inf)  # zero, negative or NaN means no claim
         yield "claims", (np.isfinite(claim).astype(np.float64),)
+        weight = 1 / claim
+        yield "claimed_weight", (weight, weight)
         for axis, name in enumerate("xy"):
             ratio = rows.errors[:, axis] / claim
-            yield f"claimed_{name}", (ratio,)
+            yield f"claimed_{name}", (ratio, weight)
             yield f"claimed_square_{name}", (ratio, ratio)
     if rows.bound is not None:
         known = np.isfinite(rows.bound)

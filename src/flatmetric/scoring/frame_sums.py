@@ -88,7 +88,8 @@ def frame_sums(matched: Matched, flat: FlatResult | None, settings: FormulaSetti
     by_frame |= _nearest(matched)
     pairs = _pairs(matched, flat, (frame, n_truth, n_pred), options)
     own_gospa, own_ospa = frame_values(pairs, p=options.gospa_p, c=options.cutoff)
-    by_frame |= {"pairs": pairs.pairs, "moved": pairs.moved, "own_gospa": own_gospa, "own_ospa": own_ospa}
+    by_frame |= {"pairs": pairs.pairs, "moved": pairs.moved, "larger": np.maximum(n_truth, n_pred)}
+    by_frame |= {"own_gospa": own_gospa, "own_ospa": own_ospa}
     rows = _matched_rows(matched, options.bound)
     total |= sum_matches(rows)
     summed = {name: column.sum() for name, column in by_frame.items() if name not in total}
