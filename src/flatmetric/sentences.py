@@ -183,6 +183,9 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:3])} and {len(names) - 3} more"
 
 
+_FEW_CONTRIBUTORS = 10  # molecules: with fewer, an interval is very skew and one more of them changes it much
+
+
 def pair_sentence(pair: Pair) -> str:
     """Which of two is better, as a sentence.
 
@@ -193,6 +196,8 @@ def pair_sentence(pair: Pair) -> str:
     'A is better than B by 4.1 nm (2.7 to 5.4), p 0.002'
     """
     p = f"p {'<= ' if pair.p_smallest else ''}{pair.p_adjusted:.2g}"
+    if pair.contributors is not None and 0 < pair.contributors < _FEW_CONTRIBUTORS:
+        p += f"; it rests on about {pair.contributors:.0f} molecule{'' if round(pair.contributors) == 1 else 's'}"
     if not pair.significant:
         span = "" if pair.ci_all is None else f" ({_short(pair.ci_all[0])} to {_short(pair.ci_all[1])})"
         return f"{pair.a} and {pair.b} don't differ significantly: {_short(pair.difference, '+')} nm{span}, {p}"

@@ -38,9 +38,7 @@ def test_the_ratio_is_how_much_too_bold_the_claim_is(times: float) -> None:
     ratio = (errors - bias[:, None]) / claim
     score = fm.score(truth, pred)
     assert score.calibration.claims == 4000
-    assert (score.calibration.x, score.calibration.y) == pytest.approx(
-        tuple(np.sqrt((ratio**2).sum(axis=1) / 3999))
-    )
+    assert (score.calibration.x, score.calibration.y) == pytest.approx(tuple(np.sqrt((ratio**2).sum(axis=1) / 3999)))
     assert score.calibration.xy == pytest.approx(np.sqrt((ratio**2).sum() / 7998))
     assert score.calibration.xy == pytest.approx(times, rel=0.03)
     interval = intervals_of(score).intervals["calibration.xy"]

@@ -36,7 +36,8 @@ class Pair:
     `ci` and `p` are for this pair alone; `ci_all` and `p_adjusted` hold for all pairs at once, and `significant` is
     whether the two differ significantly. `p_smallest` marks a `p_adjusted` that is the smallest that can be had: the
     true one is at most that. `p_holm` is `p` corrected by Holm's method. Intervals are None where there are
-    too few frames.
+    too few frames. `contributors` is how many equal molecules would make the difference as variable as it is; None
+    where blocks of frames are the units.
     """
 
     a: str
@@ -49,6 +50,7 @@ class Pair:
     p_smallest: bool
     ci_all: tuple[float, float] | None
     significant: bool
+    contributors: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON; `told` repeats `significant` under its old name."""
@@ -223,6 +225,7 @@ def all_pairs(joint: Joint, certainty: Certainty, *, intervals: bool = True) -> 
         joint.values,
         joint.variation,
         joint.added,
+        joint.costs,
         level=certainty.level,
         draws=certainty.resamples,
         rng=np.random.default_rng(certainty.seed),
@@ -255,6 +258,7 @@ def pairs_of(names: Sequence[str], joint: Joint, certainty: Certainty) -> tuple[
             bool(all_.smallest[k]),
             _finite(all_.low_all[k], all_.high_all[k]),
             bool(all_.p_adjusted[k] < 1 - certainty.level / 100),
+            None if all_.contributors is None else float(all_.contributors[k]),
         )
         for k in range(len(all_.first))
     )

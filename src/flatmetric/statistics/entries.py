@@ -25,7 +25,7 @@ from flatmetric.statistics.sampling import (
     frames_inside,
     sampling_of,
 )
-from flatmetric.statistics.variation import Cells, MoleculeVariation, Variation, variation_of_blocks
+from flatmetric.statistics.variation import Cells, MoleculeVariation, Variation, grouped, variation_of_blocks
 
 _SAMPLED = 64  # rows by which a copy is known: two results that share them by chance share all
 _PARTS = [SUMMED.index(part) for part in ("displaced", "missed", "false")]
@@ -126,7 +126,8 @@ class Joint:
     """The Flat Metrics of several programs on one data set, nm, and how their errors vary together.
 
     `variation` is None where it can't be estimated. `block` is the length of an independent block in frames, `blocks`
-    their number; `added` is what each block adds to each value, where blocks are the units.
+    their number; `added` is what each block adds to each value, where blocks are the units, and `costs` what each
+    molecule does, where these are.
     """
 
     values: FloatArray
@@ -134,6 +135,7 @@ class Joint:
     block: int
     blocks: int
     added: FloatArray | None = None
+    costs: FloatArray | None = None
 
 
 def vary_together(entries: Sequence[Entry], certainty: Certainty) -> Joint:
@@ -149,10 +151,10 @@ def vary_together(entries: Sequence[Entry], certainty: Certainty) -> Joint:
     [5.0, 50.0]
     """
     frames, tables = align_frames([(e.frames, np.column_stack([e.costs, e.truths])) for e in entries])
-    costs, truths = (np.column_stack([table[:, k] for table in tables]) for k in (0, 1))
+    of_frames, truths = (np.column_stack([table[:, k] for table in tables]) for k in (0, 1))
     total = np.maximum(truths.sum(axis=0), np.finfo(float).tiny)
-    values = costs.sum(axis=0) / total
-    added = (costs - values * truths) / total
+    values = of_frames.sum(axis=0) / total
+    added = (of_frames - values * truths) / total
     with_truth = frames[truths.any(axis=1)]
     span = (int(with_truth[0]), int(with_truth[-1])) if len(with_truth) else (1, 1)
     cells = None if certainty.block is not None else _shared_cells(entries)
@@ -161,7 +163,11 @@ def vary_together(entries: Sequence[Entry], certainty: Certainty) -> Joint:
         of_cells = [(own.costs - v * own.truths) / n for own, v, n in zip(of_molecules, values, total, strict=True)]
         alone = [own.alone / n for own, n in zip(of_molecules, total, strict=True)]
         variation = MoleculeVariation(cells, np.column_stack(of_cells), np.column_stack(alone))
-        return Joint(values, variation, entries[0].block, block_places(frames, span, entries[0].block)[1])
+        whole = [own.costs / n for own, n in zip(of_molecules, total, strict=True)]
+        each = grouped(cells.molecule, np.column_stack(whole), int(cells.molecule.max()) + 1)
+        costs = np.concatenate([each, np.column_stack(alone)])
+        blocks = block_places(frames, span, entries[0].block)[1]
+        return Joint(values, variation, entries[0].block, blocks, costs=costs)
     if certainty.block is not None:
         block = certainty.block
     else:
@@ -170,7 +176,7 @@ def vary_together(entries: Sequence[Entry], certainty: Certainty) -> Joint:
         apart = (added - added.mean(axis=1, keepdims=True))[inside]
         own = block_from_autocorrelation(frames[inside], span, list(apart.T))
         block = max(*(entry.block for entry in entries), own)
-    each = block_sums(frames, costs / total, span, block)
+    each = block_sums(frames, of_frames / total, span, block)
     return Joint(values, variation_of_blocks(block_sums(frames, added, span, block)), block, len(each), each)
 
 

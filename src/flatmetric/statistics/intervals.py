@@ -18,6 +18,10 @@ from flatmetric.statistics.variation import FEWEST_BLOCKS, MoleculeVariation, va
 
 _MANY_BLOCKS = 30  # with fewer, Student's t is wide and a remark is added
 _ROUNDING = 1e-8  # relative, of the slopes
+_NO_IDS = (
+    "the truth has no ids of molecules, so that intervals may be too narrow where these stay on or return; "
+    "give a truth with a column id, or block= of several times as many frames as they are there"
+)
 _STEP = 1e-5  # relative, of the sums: slopes of formulas are central differences
 
 
@@ -87,6 +91,8 @@ def remark_on(sampling: Sampling) -> str | None:
         return f"{blocks}, so {molecules} taken as independent instead"
     if sampling.blocks < FEWEST_BLOCKS:
         return f"{blocks}, so there are no intervals"
+    if not sampling.ids:
+        return _NO_IDS if sampling.blocks >= _MANY_BLOCKS else f"{blocks}, and {_NO_IDS}"
     return None if sampling.blocks >= _MANY_BLOCKS else f"{blocks}: intervals may be too narrow"
 
 

@@ -38,7 +38,7 @@ class Sampling:
 
     `frames` are those with rows, `span` the first and the last frame of the truth. `block` is the length of an
     independent block in frames. `cells` is None where molecules are not known; `row_cell` is the cell of each true row
-    that counts.
+    that counts. Without `ids` of the truth, how long molecules stay on is only guessed from the frames.
     """
 
     frames: IntArray
@@ -46,6 +46,7 @@ class Sampling:
     block: int
     cells: Cells | None = None
     row_cell: IntArray | None = None
+    ids: bool = True
 
     @cached_property
     def blocks(self) -> int:
@@ -119,7 +120,8 @@ def sampling_of(score: Score, block: int | None = None) -> Sampling:
     if molecule is None or len(np.unique(molecule)) == len(molecule):  # none is seen twice: perhaps the ids are rows
         inside = frames_inside(sums.frame, span)
         columns = [column[inside] for column in (sums.per_frame.n_truth, sums.per_frame.own_flat)]
-        return Sampling(sums.frame, span, block_from_autocorrelation(sums.frame[inside], span, columns))
+        length = block_from_autocorrelation(sums.frame[inside], span, columns)
+        return Sampling(sums.frame, span, length, ids=molecule is not None)
     life, stay = _life(frame, molecule)
     length = span[1] - span[0] + 1
     shortest = max(_STAYS * stay, length // (4 * len(frame)))  # a few rows far apart need few stretches

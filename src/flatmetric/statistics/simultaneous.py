@@ -9,11 +9,13 @@ import numpy as np
 
 from flatmetric._arrays import BoolArray, FloatArray, IntArray
 from flatmetric._dataclass import dataclass
-from flatmetric.statistics.variation import Variation, standard_errors
+from flatmetric.statistics.skewed import MoleculeDifferences
+from flatmetric.statistics.variation import Differences, Variation, standard_errors
 
 _DRAWS_AT_ONCE, _NUMBERS_AT_ONCE = 500, 20_000_000  # to bound the memory
 _ROUNDING = 1e-12  # relative: a smaller difference or variance is rounding
 _MOST_DRAWN = 20_000  # pairs, of 200 programs
+_TAIL = 2.0  # of the degrees of freedom: far from the middle few large contributions count for more
 _ENOUGH_FOR_FLIPS = 8  # blocks: with fewer, their flips are too few for a quantile of 95 %
 
 
@@ -35,12 +37,14 @@ class AllPairs:
     p: FloatArray
     p_adjusted: FloatArray
     smallest: BoolArray
+    contributors: FloatArray | None = None
 
 
 def compare_all(
     values: FloatArray,
     variation: Variation | None,
     added: FloatArray | None = None,
+    costs: FloatArray | None = None,
     *,
     level: float,
     draws: int,
@@ -52,7 +56,8 @@ def compare_all(
     P-values are corrected by Westfall and Young's step-down method: the largest of all standardised differences under
     the null hypothesis takes the place of the pair's own. Where `added`, (blocks, k), says what each independent block
     adds to each value, the signs of the blocks are flipped, in the same way for all pairs: all possible flips where
-    they are fewer than `draws`. Else errors are drawn from a normal distribution with the estimated covariance.
+    they are fewer than `draws`. Else errors are drawn from a normal distribution with the estimated covariance; where
+    `costs`, (molecules, k), says what each molecule adds to each value, p-values and limits follow their skewness.
     Of more than 20 000 pairs, which would take too long to draw, p-values are corrected by Holm's method, which holds
     however the pairs depend on each other. Without variation (None), no pair is significant.
 
@@ -79,22 +84,30 @@ def compare_all(
     apart = np.abs(difference) > _ROUNDING * scale
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(apart, np.abs(difference) / error, 0.0)
-    p = np.minimum(1.0, 2 * stdtr(freedom, -t))
+    skewed = None
+    if costs is None:
+        p = far = np.minimum(1.0, 2 * stdtr(freedom, -t))
+        cautious = freedom
+    else:
+        own = np.sqrt(Differences(first, second).powers(variation.units, 2))
+        skewed, cautious = MoleculeDifferences(costs, first, second, np.maximum(error, own)), freedom / _TAIL
+        deviates = np.where(apart & (error > 0), skewed.deviates(), 0.0)
+        p, far = (np.minimum(1.0, 2 * stdtr(free, -deviates)) for free in (freedom, cautious))
     miss = 1 - level / 100
     if not intervals and count > _MOST_DRAWN:
-        return AllPairs(first, second, difference, *endless, *endless, p, holm(p), never)
+        return AllPairs(first, second, difference, *endless, *endless, p, holm(far), never)
     one = -stdtrit(freedom, miss / 2)
     at_once = max(1, min(_DRAWS_AT_ONCE, _NUMBERS_AT_ONCE // count))
     if count > _MOST_DRAWN:
-        adjusted, fewest = holm(p), -1.0
-        reach = -stdtrit(freedom, miss / (2 * count))
+        adjusted, fewest = holm(far), -1.0
+        reach = -stdtrit(cautious, miss / (2 * count))
     elif added is None:
         # The normal deviate that is as unlikely as this t.
-        deviates = np.minimum(-ndtri(p / 2), 1e3)
+        deviates = np.minimum(-ndtri(far / 2), 1e3)
         sizes = [min(at_once, draws - start) for start in range(0, draws, at_once)]
         normal = _normal_draws(variation.covariance, first, second, sizes, rng)
         adjusted, largest, fewest = _step_down(deviates, ((some, some) for some in normal), draws)
-        reach = -stdtrit(freedom, float(ndtr(-np.quantile(largest, level / 100))))
+        reach = -stdtrit(cautious, float(ndtr(-np.quantile(largest, level / 100))))
     else:
         tested, around = (_Standardised(each, first, second) for each in (added, variation.units))
         observed = tested(np.ones((1, len(added))))[0] * (1 - _ROUNDING)
@@ -112,12 +125,27 @@ def compare_all(
     significant = adjusted < miss
     reach = np.where(error > 0, np.maximum(reach, one), 0.0)
     low_all, high_all = difference - reach * error, difference + reach * error
+    if skewed is not None:
+        low_all, high_all = _around(skewed, reach, error, difference)
     # The interval excludes 0 exactly where the step-down p-value is significant.
     below, above = difference < 0, difference > 0
     low_all = np.where(above, np.where(significant, np.maximum(low_all, 0.0), np.minimum(low_all, 0.0)), low_all)
     high_all = np.where(below, np.where(significant, np.minimum(high_all, 0.0), np.maximum(high_all, 0.0)), high_all)
     low, high = difference - one * error, difference + one * error
-    return AllPairs(first, second, difference, low, high, low_all, high_all, p, adjusted, adjusted <= fewest)
+    if skewed is not None:
+        low, high = _around(skewed, one, error, difference)
+    contributors = None if skewed is None else skewed.contributors
+    return AllPairs(
+        first, second, difference, low, high, low_all, high_all, p, adjusted, adjusted <= fewest, contributors
+    )
+
+
+def _around(
+    skewed: MoleculeDifferences, deviate: FloatArray, error: FloatArray, difference: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The limits of differences, which equal programs don't have."""
+    low, high = skewed.limits(deviate)
+    return np.where(error > 0, low, difference), np.where(error > 0, high, difference)
 
 
 def _flips(blocks: int, total: int, at_once: int, rng: np.random.Generator | None) -> Iterator[FloatArray]:

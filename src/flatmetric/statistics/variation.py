@@ -12,6 +12,7 @@ from flatmetric._dataclass import dataclass
 
 FEWEST_BLOCKS = 3
 """Fewer blocks than this are too few to estimate a variance."""
+_BELIEVED, _LEAST = 0.5, 0.5  # with these `python -m proofs` finds a coverage of 93 to 97 %
 _ROUNDING = 1e-12  # relative: a smaller variance is rounding
 _CANCELLED = 1e-5  # relative: a smaller difference of sums has lost too many digits
 _NUMBERS_AT_ONCE = 5_000_000  # 40 MB of memory
@@ -180,8 +181,16 @@ class MoleculeVariation(Variation):
         by_chance = squares / max(1, stretches - 2) / self._crowd_spread if of.of_two else 0.0
         crowded = self._lives * np.maximum(slope**2 - by_chance, 0.0)
         explained = of.powers(self._own_cells, 2) + alone
+        # Where stretches vary less than their molecules, that is mostly chance: half of it is believed of an estimate,
+        # nothing of a difference, of which there may be many to choose the clearest from.
         between = stretches / max(1, stretches - 1) * squares - explained
-        return np.asarray(self._correction * of.powers(self._own, 2) + alone + crowded + np.maximum(between, 0.0))
+        between = np.where(between > 0, 1.0, 0.0 if of.of_two else _BELIEVED) * between
+        certain = self._correction * of.powers(self._own, 2) + alone
+        return np.asarray(np.maximum(certain + between, _LEAST * certain) + crowded)
+
+    def _freedom(self, of: Estimates | Differences) -> FloatArray:
+        # Molecules come by a Poisson process, so that the sum of squares varies by the sum of fourth powers.
+        return 2 * super()._freedom(of)
 
 
 def standard_errors(variance: FloatArray, alone: FloatArray) -> FloatArray:
