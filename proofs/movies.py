@@ -26,7 +26,13 @@ METRICS = ("flat_metric.value", "challenge.jaccard", "challenge.rmse_xy", "chall
 STRUCTURE_SEED = 777
 _STRICT = 900.0  # photons: the second program keeps only brighter spots
 _AT_ONCE = 50  # frames
-_QUICK = {**DEFAULTS, "fitted": 0.0}  # what is proved does not depend on how good the program is
+_QUICK = {
+    **DEFAULTS,
+    "fitted": 0.0,
+    "sigma": 1.2,
+    "aspect": 1.0,
+    "widest": 3.5,
+}  # what is proved does not depend on how good the program is
 
 
 @dataclass(frozen=True)

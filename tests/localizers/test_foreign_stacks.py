@@ -72,7 +72,7 @@ def test_methods_that_need_photons_ask_for_the_camera(tmp_path: Path) -> None:
 
 
 def test_a_measured_camera_is_reported_and_used(tmp_path: Path) -> None:
-    path = movie(tmp_path / "a.tif", gain=6.0, offset=200.0, gradient=4.0)
+    path = movie(tmp_path / "a.tif", gain=6.0, offset=200.0, gradient=3.0)
     measured = fm.localize(path, method="neural", pixel_size=100.0)
     assert "photons per count (twice as many on an EMCCD camera), measured from" in measured.provenance.assumptions[0]
     known = fm.localize(path, method="neural", pixel_size=100.0, offset=200.0, photons_per_count=1 / 6)

@@ -80,10 +80,10 @@ def test_settings_are_changed_by_name() -> None:
 @pytest.mark.parametrize(
     ("name", "changes", "sentence"),
     [
-        ("nothing", {}, "method is 'nothing'; give one of baseline, neural, trackpy"),
+        ("nothing", {}, "method is 'nothing'; give one of baseline, baseline-psf, neural, trackpy"),
         ("baseline", {"size": 3.0}, "baseline has no setting 'size'; it has threshold"),
         ("baseline", {"threshold": -1.0}, "threshold is -1; give a number from 0 to 1e"),
-        ("baseline", {"sigma": 0.0}, "sigma is 0"),
+        ("baseline", {"sigma": -1.0}, "sigma is -1"),
         ("baseline", {"box": 1e8}, "box is 1e"),
         ("trackpy", {"diameter": 4.0}, "diameter is 4; give an odd number from 3 to 63"),
         ("daofind-psf", {"box": 4.0}, "box is 4"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from flatmetric._dataclass import dataclass
 from flatmetric._files import check_writable, csv_text, make_folder, write_text
-from flatmetric.errors import InputError
+from flatmetric.errors import FindingWarning, InputError
 from flatmetric.execution.progress import Progress
 from flatmetric.execution.workers import Workers
 from flatmetric.formats.read import read_file
@@ -282,6 +283,8 @@ def localize(
         check_beads(images, shape, camera.offset, path_of(beads, "beads"))
     workers = Workers(options.execution.jobs, executor, kind="processes", fewest=_WORTH_PROCESSES)
     table = localize_stack(images, chosen, camera, progress, shape, workers=workers)
+    for warning in table.provenance.warnings:
+        warnings.warn(warning, FindingWarning, stacklevel=3)
     if target is not None and format is not None:
         write(table, target, format)
     return table

@@ -120,8 +120,8 @@ def _fits(method: Method, optics: Optics) -> bool:
     if isinstance(optics, Pupil) and optics.is_round:
         return method.shape != "needed"
     if isinstance(optics, Pupil) and (optics.helix or channels_of(optics) > 1):
-        return method.shape == "known"
-    return method.shape is not None
+        return method.shape == "depth"
+    return method.shape in ("depth", "needed")
 
 
 def localizer_programs(methods: Sequence[str]) -> list[Program]:

@@ -22,7 +22,7 @@ from flatmetric.execution.progress import Progress
 from flatmetric.formats.read import read_file
 from flatmetric.localizations import Localizations
 from flatmetric.localizers.base import Setting, Settings
-from flatmetric.localizers.registry import METHODS, StackCamera, localize_stack, participant, shape_of
+from flatmetric.localizers.registry import METHODS, StackCamera, localize_stack, participant
 from flatmetric.options.reading import ReadOptions
 from flatmetric.simulation.folder import STACK, TRUTH, simulated_optics
 from flatmetric.simulation.pupil import Pupil
@@ -158,7 +158,6 @@ class _Course:
         stack, truth = training_files(folder)
         self._stack, self._method, self._lam, self._camera = open_stack(stack), method, lam, camera
         self._truth = _as_seen(read_file(truth, ReadOptions()), simulated_optics(stack))
-        self._shape = shape_of(self._stack, camera.pixel_size)
         if len(self._truth) == 0:
             raise InputError(f"{truth}: has no molecule; give a training set with some")
 
@@ -173,7 +172,7 @@ class _Course:
         """
         chosen = participant(self._method, dict(settings))
         try:
-            pred = localize_stack(self._stack, chosen, self._camera, shape=self._shape, frames=frames)
+            pred = localize_stack(self._stack, chosen, self._camera, frames=frames)
         except InputError:
             if settings == participant(self._method).settings:
                 raise

@@ -10,7 +10,7 @@ from flatmetric._files import check_readable
 from flatmetric.api.simulate import localize as localize_stack
 from flatmetric.api.simulate import localize_methods
 from flatmetric.cli.options import Argument, Keywords, command
-from flatmetric.cli.output import check_outputs, print_assumption
+from flatmetric.cli.output import check_outputs, print_assumption, print_finding
 from flatmetric.cli.progress import progress_bar
 
 
@@ -41,5 +41,7 @@ def localize(stack: Annotated[Path, Argument("STACK", "A TIFF stack.")], keyword
     with progress_bar() as progress:
         table = localize_stack(stack, progress=progress, **{**keywords, "out": target})
     print(f"{len(table)} localizations by {method}\nwritten: {target}")
+    for warning in table.provenance.warnings:
+        print_finding(warning, "wrong")
     for assumption in table.provenance.assumptions:
         print_assumption(assumption)

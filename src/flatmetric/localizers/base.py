@@ -13,6 +13,8 @@ from flatmetric._dataclass import dataclass
 Settings = Mapping[str, float]
 PER_MAD = 1.4826
 """From the median absolute deviation to the standard deviation."""
+_BACKGROUND = 16.0  # pixels along a side, in which the median is background even where spots are dense
+_SLOPE = 2.0  # noise of a pixel: a background that varies by less is even
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,3 +138,26 @@ def image_by_image(
     columns = [np.concatenate([part[axis] for part in parts]) if parts else np.empty(0) for axis in range(3)]
     x, y, photons = (np.asarray(column, dtype=np.float64) for column in columns)
     return Spots(np.repeat(np.arange(len(parts)), counts), x, y, photons)
+
+
+def uneven_background(image: FloatArray) -> FloatArray | None:
+    """The background of an image in photons, from the medians of its parts; None where it is even.
+
+    Examples
+    --------
+    >>> uneven_background(np.full((64, 64), 7.0)) is None
+    True
+    """
+    from scipy.ndimage import map_coordinates
+
+    height, width = image.shape
+    rows, columns = (round(size / _BACKGROUND) for size in (height, width))
+    if rows < 2 or columns < 2:
+        return None
+    parts = [np.array_split(band, columns, axis=1) for band in np.array_split(image, rows)]
+    coarse = np.array([[np.median(part) for part in band] for band in parts])
+    if np.ptp(coarse) < _SLOPE * np.sqrt(max(float(np.median(coarse)), 1.0)):
+        return None
+    beyond = np.pad(coarse, 1, mode="reflect", reflect_type="odd")  # goes on as it went, to the edge
+    row, column = ((np.arange(size) + 0.5) * count / size + 0.5 for size, count in ((height, rows), (width, columns)))
+    return np.asarray(map_coordinates(beyond, np.meshgrid(row, column, indexing="ij"), order=1, mode="nearest"))

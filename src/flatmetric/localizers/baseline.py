@@ -8,6 +8,7 @@ from flatmetric._arrays import FloatArray, IntArray
 from flatmetric.localizers.base import PER_MAD, Setting, Settings, Spots, usual
 from flatmetric.localizers.multi_emitter import Acceptance, fit_images
 from flatmetric.localizers.shapes import GaussianShape, KnownShape
+from flatmetric.localizers.spot_width import spot_width
 
 SETTINGS = {
     "threshold": Setting(
@@ -24,12 +25,30 @@ SETTINGS = {
         0.12, 0.0, 1.0, meaning="a spot with less than this share of the photons of one close to it is not believed"
     ),
     "rounds": Setting(3.0, 1.0, 10.0, meaning="rounds of looking for more spots in what the last fit left"),
-    "sigma": Setting(1.2, 0.3, 20.0, meaning="expected width of a spot, pixels, where its shape is not known"),
-    "widest": Setting(3.5, 0.3, 60.0, meaning="largest width of a spot, pixels"),
+    "sigma": Setting(0.0, 0.0, 20.0, meaning="expected width of a spot, pixels; 0: as wide as the spots of the movie"),
+    "aspect": Setting(0.0, 0.0, 5.0, meaning="root of the width along x over that along y; 0: as measured"),
+    "widest": Setting(0.0, 0.0, 60.0, meaning="largest width of a spot, pixels; 0: three times the expected one"),
     "box": Setting(7.0, 3.0, 63.0, odd=True, meaning="side of the square for centres of mass, pixels"),
     "fitted": Setting(1.0, 0.0, 1.0, meaning="1 for a fit, 0 for the centre of mass"),
 }
 DEFAULTS = usual(SETTINGS)
+_WIDEST = 3.0  # times the expected width
+
+
+def prepared(images: FloatArray, settings: Settings) -> Settings:
+    """The settings with the width and the aspect of spots as they are in some images, where these are left open.
+
+    Examples
+    --------
+    >>> prepared(np.zeros((2, 32, 32)), DEFAULTS)["sigma"]
+    1.2
+    """
+    if settings["sigma"] and settings["aspect"] and settings["widest"]:
+        return settings
+    measured = spot_width(images)
+    sigma = settings["sigma"] or measured.sigma
+    aspect = settings["aspect"] or (1.0 if settings["sigma"] else measured.aspect)
+    return {**settings, "sigma": sigma, "aspect": aspect, "widest": settings["widest"] or max(_WIDEST * sigma, 1.5)}
 
 
 def localize(images: FloatArray, settings: Settings, shape: KnownShape | None = None) -> Spots:
@@ -45,12 +64,13 @@ def localize(images: FloatArray, settings: Settings, shape: KnownShape | None = 
     >>> len(spots.x), bool(abs(spots.x[0] - 31.6) < 0.1), bool(abs(spots.photons[0] - 4000) < 300)
     (1, True, True)
     """
+    settings = prepared(images, settings)
     if not settings["fitted"]:
         return _centres(images, settings)
     halo = settings["halo"] if shape is None else 0.0
     limits = Acceptance(settings["threshold"], settings["likelihood"], halo)
     if shape is None:
-        family = GaussianShape(settings["sigma"], settings["widest"])
+        family = GaussianShape(settings["sigma"], settings["widest"], settings["aspect"])
         fitted = fit_images(images[:, None], family, limits, int(settings["rounds"]))
     else:
         count, height, width = images.shape

@@ -13,7 +13,7 @@ import numpy as np
 
 from flatmetric._arrays import BoolArray, FloatArray, IntArray
 from flatmetric._dataclass import dataclass
-from flatmetric.localizers.base import PER_MAD
+from flatmetric.localizers.base import PER_MAD, uneven_background
 from flatmetric.localizers.shapes import Shape
 
 _RIM = 13  # pixels around each image that count for nothing, so that boxes may reach over the edge
@@ -94,6 +94,10 @@ class _Scene:
         self.counts = np.pad(np.ones(images.shape), rim)
         level = np.maximum(np.median(images, axis=(2, 3)), 0.01)
         self.background = np.broadcast_to(level[:, :, None, None], self.data.shape).copy()
+        for at in np.ndindex(images.shape[:2]):
+            uneven = uneven_background(images[at])
+            if uneven is not None:
+                self.background[at] = np.maximum(np.pad(uneven, _RIM, mode="edge"), 0.01)
         self.light = np.zeros(self.data.shape)
         self.smooth_rows, self.smooth_columns = (_smoothing(size, shape.smooth) for size in self.data.shape[2:])
         self.spots = FittedSpots(np.empty(0, dtype=np.int64), np.empty((0, 4)))

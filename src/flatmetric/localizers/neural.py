@@ -16,8 +16,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from flatmetric._arrays import FloatArray
 from flatmetric._dataclass import dataclass
-from flatmetric.localizers.base import Setting, Settings, Spots, image_by_image, inside
+from flatmetric.localizers.base import Setting, Settings, Spots, image_by_image, inside, uneven_background
 from flatmetric.localizers.shapes import axis_shares
+from flatmetric.localizers.spot_width import spot_width
 
 SETTINGS = {
     "probability": Setting(
@@ -26,6 +27,9 @@ SETTINGS = {
     "sigma": Setting(1.3, 0.3, 20.0, meaning="width of a spot in focus, pixels, which turns light into photons"),
 }
 _TILE = 256  # pixels
+NARROWEST, WIDEST = 0.75, 1.85  # pixels: of the spots it was trained on, with 3 % for measuring
+_ROUNDEST = 1.2  # width along x over that along y: beyond, one spot is often found as two
+_STEEPEST = 4.0  # brightest over darkest background: beyond, the noise is twice as large on one side as on the other
 FARTHEST = 1.2  # pixels: how far from the middle of its pixel a molecule may be
 
 
@@ -139,6 +143,48 @@ def _around(image: FloatArray) -> FloatArray:
     return sliding_window_view(np.pad(image, 1), (3, 3))
 
 
+def level(image: FloatArray) -> FloatArray:
+    """An image without the slopes of its background, which the network was not trained on; one without is left alone.
+
+    Examples
+    --------
+    >>> slope = np.linspace(20, 200, 64) * np.ones((64, 64))
+    >>> bool(np.ptp(level(slope)) < 5), level(np.full((64, 64), 7.0)).mean()
+    (True, np.float64(7.0))
+    """
+    background = uneven_background(image)
+    return image if background is None else np.asarray(image - background + np.median(background))
+
+
+def doubts(images: FloatArray) -> list[str]:
+    """Why the spots of images (k, height, width) of photons are none that the network was trained on.
+
+    Examples
+    --------
+    >>> doubts(np.zeros((2, 64, 64)))
+    []
+    """
+    measured = spot_width(images)
+    found = []
+    if not NARROWEST <= measured.sigma <= WIDEST:
+        found.append(
+            f"neural was trained on spots {NARROWEST:g} to {WIDEST:g} pixels wide, and these are "
+            f"{measured.sigma:.2g}; use another method, or pixels of another size"
+        )
+    if not 1 / _ROUNDEST < measured.aspect**2 < _ROUNDEST:
+        found.append(
+            f"neural was trained on round spots, and these are {measured.aspect**2:.2g} times as wide along x as "
+            "along y; use another method"
+        )
+    background = uneven_background(np.median(images, axis=0))
+    if background is not None and background.max() > _STEEPEST * max(float(background.min()), 1.0):
+        found.append(
+            "neural was trained on an even background, and this one varies by a factor of "
+            f"{background.max() / max(float(background.min()), 1.0):.0f}; use another method"
+        )
+    return found
+
+
 def localize(images: FloatArray, settings: Settings) -> Spots:
     """Find spots in images (k, height, width) of photons; the photons of a spot are those of one in focus.
 
@@ -155,7 +201,7 @@ def localize(images: FloatArray, settings: Settings) -> Spots:
     network = trained()
 
     def find(image: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        x, y = peaks(network(image), settings["probability"])
+        x, y = peaks(network(level(image)), settings["probability"])
         kept = inside(images, x, y)
         return x[kept], y[kept], _photons(image, x[kept], y[kept], settings["sigma"])
 

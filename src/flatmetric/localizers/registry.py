@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from flatmetric._arrays import IntArray
+from flatmetric._arrays import FloatArray, IntArray
 from flatmetric._dataclass import dataclass
 from flatmetric.errors import InputError
 from flatmetric.execution.progress import Progress
@@ -28,6 +28,10 @@ from flatmetric.simulation.pupil import Pupil
 from flatmetric.stacks import Stack
 
 _PIXELS_AT_ONCE = 1_000_000  # read and searched together: it bounds the memory
+# Variance over light: 1 for photons that are counted one by one, 2 after multiplication, and a quarter more or less for
+# an efficiency that photons_per_count may include or not.
+_LEAST_NOISE, _MOST_NOISE = 0.6, 3.2
+_LEARNED = 60  # frames that a method learns from: some hundred spots
 _BLOCKS_IN_RANGE = 4  # blocks of frames in a task: enough work to outweigh sending it
 _EXTRA = "pip install '.[localizers]' in a clone of flatmetric"
 _PROGRAMS = "make programs in a clone of flatmetric"
@@ -40,17 +44,20 @@ Columns = tuple[np.ndarray, ...]
 class Method:
     """A localizer: its function, its settings, the package it needs and how to install that.
 
-    A method that uses the `shape` of spots gets it, and finds their depths: "known", if that is
-    known, or "needed", since depth is all that it is for. Those that need it read depth from astigmatism. A method that
-    needs `photons` finds the wrong spots where light is in counts.
+    A method that uses the `shape` of spots gets it, and finds their depths: "known", if it is known, "depth", where
+    spots tell depths by it or beads are given, or "needed", since depth is all that it is for. Those that need it read
+    depth from astigmatism. A method that needs `photons` finds the wrong spots where light is in counts. What it has to
+    learn from the movie before, `prepare` takes from some of its images; `doubts` says why a movie is none for it.
     """
 
     run: Localizer
     settings: Mapping[str, Setting]
     package: str | None = None
     install: str = _EXTRA
-    shape: Literal["known", "needed"] | None = None
+    shape: Literal["known", "depth", "needed"] | None = None
     photons: bool = False
+    prepare: Callable[[FloatArray, Settings], Settings] | None = None
+    doubts: Callable[[FloatArray], list[str]] | None = None
 
     @property
     def available(self) -> bool:
@@ -64,8 +71,9 @@ class Method:
 
 
 METHODS: dict[str, Method] = {
-    "baseline": Method(baseline.localize, baseline.SETTINGS, shape="known"),
-    "neural": Method(neural.localize, neural.SETTINGS, photons=True),
+    "baseline": Method(baseline.localize, baseline.SETTINGS, shape="depth", prepare=baseline.prepared),
+    "baseline-psf": Method(baseline.localize, baseline.SETTINGS, shape="known", prepare=baseline.prepared),
+    "neural": Method(neural.localize, neural.SETTINGS, photons=True, doubts=neural.doubts),
     "trackpy": Method(trackpy.localize, trackpy.SETTINGS, "trackpy", photons=True),
     "daofind": Method(photutils.localize, photutils.SETTINGS, "photutils"),
     "daofind-psf": Method(photutils.localize_psf, photutils.SETTINGS_PSF, "photutils"),
@@ -203,13 +211,30 @@ def localize_range(
     method = METHODS[chosen.method]
     more: dict[str, KnownShape | None] = {}
     if method.shape is not None:
-        more = {"shape": shape_of(stack, camera.pixel_size) if shape is None else shape}
+        known = shape_of(stack, camera.pixel_size) if shape is None else shape
+        # The look of a round spot is an advantage that other programs don't have: "baseline-psf" has it by its name.
+        blind = shape is None and known is not None and method.shape == "depth" and known.least_is_real
+        more = {"shape": None if blind else known}
     columns = []
     for numbers, counts in stack.blocks(_block(stack), frames):
         light = (counts.astype(np.float64) - camera.offset) * camera.photons_per_count
         spots = method.run(light, chosen.settings, **more)
         columns.append((numbers[spots.image], spots.x, spots.y, spots.photons, *([] if spots.z is None else [spots.z])))
     return tuple(np.concatenate(column) for column in zip(*columns, strict=True))
+
+
+def _noise_doubts(stack: Stack, camera: StackCamera) -> list[str]:
+    """Whether the noise is that of the photons that the camera is said to count."""
+    measured = photon_transfer(stack, camera.offset)
+    if measured is None:
+        return []
+    noise = measured.slope * camera.photons_per_count
+    if _LEAST_NOISE < noise < _MOST_NOISE:
+        return []
+    return [
+        f"by the noise a count is about {1 / measured.slope:.2g} photons (twice that on an EMCCD camera), not "
+        f"{camera.photons_per_count:.2g}; check photons_per_count= and offset="
+    ]
 
 
 def localize_stack(
@@ -246,7 +271,7 @@ def localize_stack(
     if stack.width % channels:
         raise InputError(f"{stack.path}: is {stack.width} pixels wide; give {channels} channels of equal width")
     if channels > 1 and method.shape is None:
-        readers = ", ".join(name for name, one in METHODS.items() if one.shape == "known")
+        readers = ", ".join(name for name, one in METHODS.items() if one.shape in ("known", "depth"))
         raise InputError(
             f"{stack.path}: has {channels} channels side by side; {chosen.method} reads one, {readers} all"
         )
@@ -254,6 +279,15 @@ def localize_stack(
     step = _BLOCKS_IN_RANGE * _block(stack)
     ranges = [wanted[first : first + step] for first in range(0, len(wanted), step)]
     workers = workers or Workers(1)
+    warnings: list[str] = []
+    if method.prepare is not None or method.doubts is not None:
+        some = np.unique(np.linspace(1, stack.frames, min(stack.frames, _LEARNED)).astype(np.int64))
+        counts = np.concatenate([block for _, block in stack.blocks(_block(stack), some)])
+        light = (counts[:, :, : stack.width // channels] - camera.offset) * camera.photons_per_count
+        if method.prepare is not None:
+            chosen = Participant(chosen.method, method.prepare(light, chosen.settings))
+        if method.doubts is not None:
+            warnings = [f"{stack.path}: {doubt}" for doubt in [*method.doubts(light), *_noise_doubts(stack, camera)]]
     placed = dataclasses.replace(stack, path=stack.path.absolute()) if workers.elsewhere else stack
     parts: list[Columns | Failed] = workers.run(
         localize_range,
@@ -277,5 +311,6 @@ def localize_stack(
             pixel_size=(camera.pixel_size, camera.pixel_size),
             fov=(stack.width // channels * camera.pixel_size, stack.height * camera.pixel_size),
             assumptions=() if camera.assumption is None else (camera.assumption,),
+            warnings=tuple(warnings),
         ),
     )

@@ -48,7 +48,7 @@ class Shape(Protocol):
 
 
 class GaussianShape:
-    """Gaussians integrated over pixels; the form is the width."""
+    """Gaussians integrated over pixels; the form is the width, times `aspect` along x and over it along y."""
 
     channels = 1
     smooth = 8.0
@@ -57,9 +57,10 @@ class GaussianShape:
     widest_half = 0
     _HALVES = ((1.6, 4), (2.4, 7), (np.inf, 10))  # up to these widths
 
-    def __init__(self, sigma: float, widest: float) -> None:
+    def __init__(self, sigma: float, widest: float, aspect: float = 1.0) -> None:
         self.least, self.most = 0.5 * sigma, widest
         self.forms = [sigma]
+        self._aspects = (aspect, 1 / aspect)
 
     def halves(self, form: FloatArray) -> IntArray:
         """Half the side of the boxes."""
@@ -68,16 +69,18 @@ class GaussianShape:
 
     def light(self, at: FloatArray, half: int) -> FloatArray:
         """The light of spots in their boxes."""
-        x, y = (axis_shares(at[:, axis], at[:, 3], 2 * half + 1)[0] for axis in (0, 1))
+        x, y = (
+            axis_shares(at[:, axis], aspect * at[:, 3], 2 * half + 1)[0] for axis, aspect in enumerate(self._aspects)
+        )
         return _product(y, x) * at[:, 2, None]
 
     def slopes(self, at: FloatArray, half: int) -> FloatArray:
         """Its derivatives."""
         (x, slope_x, wider_x), (y, slope_y, wider_y) = (
-            axis_shares(at[:, axis], at[:, 3], 2 * half + 1) for axis in (0, 1)
+            axis_shares(at[:, axis], aspect * at[:, 3], 2 * half + 1) for axis, aspect in enumerate(self._aspects)
         )
         photons = at[:, 2, None]
-        wider = _product(y, wider_x) + _product(wider_y, x)
+        wider = self._aspects[0] * _product(y, wider_x) + self._aspects[1] * _product(wider_y, x)
         columns = (photons * _product(y, slope_x), photons * _product(slope_y, x), _product(y, x), photons * wider)
         return np.stack(columns, axis=2)
 
