@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import flatmetric as fm
+from flatmetric._arrays import FloatArray
 
 Plant = Callable[[fm.Localizations], fm.Localizations]
 
@@ -87,6 +88,23 @@ def _upside_down(table: fm.Localizations, part: float) -> fm.Localizations:
     return dataclasses.replace(kept, z=-kept.z)
 
 
+def _stretched(table: fm.Localizations, factor: float) -> fm.Localizations:
+    return dataclasses.replace(table, z=factor * _depths(table))
+
+
+def _tilted(table: fm.Localizations, rise: float) -> fm.Localizations:
+    return dataclasses.replace(table, z=_depths(table) + rise * (table.x - table.x.min()) / np.ptp(table.x))
+
+
+def _sinking(table: fm.Localizations, fall: float) -> fm.Localizations:
+    return dataclasses.replace(table, z=_depths(table) - fall * (table.frame - 1) / max(1, int(table.frame.max()) - 1))
+
+
+def _depths(table: fm.Localizations) -> FloatArray:
+    assert table.z is not None
+    return table.z
+
+
 def _blind(table: fm.Localizations, width: float) -> fm.Localizations:
     edges = [np.minimum(axis, axis.max() - axis) for axis in (table.x, table.y)]
     return table.select(np.minimum(*edges) > width)
@@ -135,5 +153,11 @@ FAULTS: list[Fault] = [
     *_faults("truncated", _cut, _percent("of the frames", 0.02, 0.1, 0.5, 0.9)),
     *_faults("blind_border", _blind, {f"{k:g} nm": k for k in (100.0, 200.0, 400.0, 600.0)}, "nairr"),
 ]
-DEEP: list[Fault] = _faults("z_sign", _upside_down, _percent("of the rows", 0.05, 0.1, 0.25, 1.0))
+DEEP: list[Fault] = [
+    *_faults("z_sign", _upside_down, _percent("of the rows", 0.05, 0.1, 0.25, 1.0)),
+    *_faults("z_flat", lambda table, z: dataclasses.replace(table, z=np.full(len(table), z)), {"100 nm": 100.0}),
+    *_faults("z_scale", _stretched, {"0.7": 0.7, "0.85": 0.85, "1.15": 1.15, "1.5": 1.5}),
+    *_faults("z_tilt", _tilted, {f"{k:g} nm": k for k in (60.0, 120.0, 250.0, 500.0)}),
+    *_faults("z_drift", _sinking, {f"{k:g} nm": k for k in (60.0, 120.0, 250.0, 500.0)}),
+]
 """For results in 3D."""

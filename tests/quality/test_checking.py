@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,38 @@ def test_a_wrong_pixel_size_is_corrected() -> None:
 def test_z_sign() -> None:
     truth, pred = world()
     only(truth, dataclasses.replace(pred, z=-pred.z), "z_sign")
+
+
+DEPTHS: list[tuple[str, Callable[[Any], Any], float]] = [
+    ("z_scale", lambda pred: 0.8 * pred.z, 0.8),
+    ("z_scale", lambda pred: 1.3 * pred.z, 1.3),
+    ("z_tilt", lambda pred: pred.z + 200 * (pred.x / np.ptp(pred.x) - 0.5), 200.0),
+    ("z_drift", lambda pred: pred.z - 150 * (pred.frame / pred.frame.max() - 0.5), -150.0),
+    ("z_flat", lambda pred: np.full(len(pred), 100.0), 100.0),
+]
+
+
+@pytest.mark.parametrize(("kind", "change", "size"), DEPTHS, ids=[f"{kind} {size:g}" for kind, _, size in DEPTHS])
+def test_errors_of_depth_are_named_and_fixed(kind: str, change: Callable[..., Any], size: float) -> None:
+    truth, pred = world()
+    wrong = dataclasses.replace(pred, z=change(pred))
+    found = check_tables(truth, wrong, dim=3)
+    assert [finding.kind for finding in found if finding.kind.startswith("z_")] == [kind]
+    finding = next(finding for finding in found if finding.kind == kind)
+    estimate = finding.estimate
+    measured = estimate if not isinstance(estimate, dict) else estimate.get("x", estimate.get("z"))
+    assert measured == pytest.approx(size, rel=0.15)
+    if kind != "z_flat":
+        assert (finding.flat_metric_after or 0.0) < (finding.flat_metric_before or 0.0)
+        assert check_tables(truth, found.apply(wrong), dim=3).findings == ()
+
+
+def test_honest_depths_are_not_blamed() -> None:
+    for seed in range(20):
+        truth, pred = world(seed=seed)
+        assert check_tables(truth, pred, dim=3).findings == ()
+        noisy = dataclasses.replace(pred, z=pred.z + np.random.default_rng(seed).normal(0, 60, len(pred)))
+        assert not [finding for finding in check_tables(truth, noisy, dim=3) if finding.kind.startswith("z_")]
 
 
 def test_duplicates() -> None:

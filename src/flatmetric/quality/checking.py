@@ -13,7 +13,7 @@ from flatmetric.localizations import Localizations
 from flatmetric.matching.matched import rows_within, select_rows
 from flatmetric.options.rules import Protocol
 from flatmetric.options.scoring import DEFAULT_LAM
-from flatmetric.quality import alignment, content, frames, geometry
+from flatmetric.quality import alignment, content, depth, frames, geometry
 from flatmetric.quality.case import WINDOW_PAIRS, Case, Spans, stretches, within
 from flatmetric.quality.findings import Finding, Findings
 from flatmetric.quality.pairing import SIGNIFICANT, Pile
@@ -210,9 +210,11 @@ def _name(look: Callable[[Case], Finding | None]) -> Callable[[Case], _Step | No
 
 STEPS: tuple[tuple[Callable[[Case], _Step | None], int], ...] = (
     (_gross, 3),  # frames, axes and unit
+    (_name(depth.flat), 1),
     (_judge(alignment.scale_rotation_drift), 4),  # each, and one of them again
     (_judge(alignment.shift), 1),
     (_judge(alignment.z_sign, dim=3), 1),
+    *((_judge(look, dim=3), 1) for look in (depth.scale, depth.tilt, depth.drift)),
     (_name(content.duplicates), 1),
 )
 """What is looked for, in this order, each on the table with everything before it fixed; and how many findings it may

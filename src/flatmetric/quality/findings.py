@@ -24,6 +24,7 @@ from flatmetric.options.scoring import DEFAULT_LAM
 Severity = Literal["wrong", "worth fixing", "note"]
 """How much a finding matters, most first."""
 _WORTH = 0.1  # of the Flat Metric, or of the frames: a fix that gains less is only noted
+_FAR_DEPTH = 0.15  # of a scale of depths: refractive indices differ by less
 _FAR_NM = 50.0  # half a pixel of common cameras: a convention, and no bias of a fit
 _FAR_SHARE = 0.01  # of a length, or radians: pixel sizes and axes are known better than that
 _MEASURED = 5e-4  # of a scale: how precisely it can be measured
@@ -101,6 +102,17 @@ def _without_drift(pred: Localizations, estimate: Any) -> dict[str, Any]:
 
 def _unscaled(pred: Localizations, estimate: Any) -> dict[str, Any]:
     return {"x": pred.x / estimate, "y": pred.y / estimate}
+
+
+def _levelled(pred: Localizations, estimate: Any) -> dict[str, Any]:
+    (width, height), (x, y) = estimate["field"], estimate["middle"]
+    rise = estimate["x"] * (pred.x - x) / max(width, 1.0) + estimate["y"] * (pred.y - y) / max(height, 1.0)
+    return {"z": pred.in_3d().z - rise}
+
+
+def _without_z_drift(pred: Localizations, estimate: Any) -> dict[str, Any]:
+    first, last = estimate["frames"]
+    return {"z": pred.in_3d().z - estimate["z"] * (pred.frame - (first + last) / 2) / max(1, last - first)}
 
 
 def _mirrored_back(pred: Localizations, estimate: Any) -> dict[str, Any]:
@@ -191,6 +203,36 @@ FINDINGS: dict[str, FindingType] = {
         lambda pred, _: {"z": -pred.in_3d().z},  # type: ignore[operator]
         gross=True,
         truth="sign of z",
+    ),
+    "z_flat": FindingType(
+        lambda depth: f"all depths are {depth:g} nm, and those of the molecules are not",
+        step="score it in 2D (dim=2), or write the depths that the program gives",
+        far=lambda _: True,
+        truth="depths",
+        unmeasured="all depths are the same",
+    ),
+    "z_scale": FindingType(
+        lambda factor: f"depths are {factor:.3g} times the true ones",
+        lambda pred, factor: {"z": pred.in_3d().z / factor},
+        far=lambda factor: abs(factor - 1) > _FAR_DEPTH,
+        truth="depths",
+        unmeasured="depths have the wrong scale: check the calibration and the refractive index",
+    ),
+    "z_tilt": FindingType(
+        lambda estimate: (
+            f"depths are tilted: z {estimate['x']:+.0f} nm from left to right, {estimate['y']:+.0f} nm along y"
+        ),
+        _levelled,
+        far=lambda estimate: math.hypot(estimate["x"], estimate["y"]) > _FAR_NM,
+        truth="depths",
+        unmeasured="depths are tilted over the field",
+    ),
+    "z_drift": FindingType(
+        lambda estimate: f"depths drift by {estimate['z']:+.0f} nm from first to last frame",
+        _without_z_drift,
+        far=lambda estimate: abs(estimate["z"]) > _FAR_NM,
+        truth="drift",
+        unmeasured="depths drift over the movie",
     ),
     "duplicates": FindingType(
         lambda rows: f"{rows} rows repeat another",
