@@ -193,13 +193,22 @@ def test_what_is_wrong_stands_above_everything_and_a_note_below(browser: Browser
     top = "return document.querySelector(arguments[0]).getBoundingClientRect().top"
     browser.open(score)
     assert not browser.script("return document.querySelector('.alert')")
-    assert "Note: 39 % of the missed molecules lie within 300 nm of the edge: --border 300" in browser.text("#advice")
     files = DATA / "demo_truth.csv", DATA / "demo_baseline.csv"
+    found = fm.read(files[1])
+    inside = (np.abs(found.x - 3200) < 2800) & (np.abs(found.y - 3200) < 2800)  # as of a program blind at the edge
+    fm.convert(found.select(inside), tmp_path / "blind.csv")
+    out = run("score", files[0], tmp_path / "blind.csv", "--report", tmp_path / "blind.html")
+    assert out.returncode == 0, out.stderr
+    browser.open(tmp_path / "blind.html")
+    assert not browser.script("return document.querySelector('.alert')")
+    assert re.search(
+        r"Note: \d+ % of the missed molecules lie within \d+ nm of the edge: --border", browser.text("#advice")
+    )
     out = run("score", *files, "--swap-xy", "--report", tmp_path / "wrong.html")
     assert out.returncode == 0, out.stderr
     browser.open(tmp_path / "wrong.html")
     text = browser.text(".alert")
-    assert "x and y are exchanged" in text and re.search(r"Flat Metric [\d.]+ to 52\.\d nm", text)
+    assert "x and y are exchanged" in text and re.search(r"Flat Metric [\d.]+ to 56\.\d nm", text)
     assert browser.script(top, ".alert") < browser.script(top, "h1") < browser.script(top, "#value")
     assert "advice waits for that" in browser.text("#advice")
 
@@ -218,7 +227,7 @@ def test_layers_of_the_picture_can_be_switched(browser: Browser, score: Path) ->
     missed = pixels(browser, "#picture-a")
     assert count_of(missed, "#ff8640") > 500 and count_of(missed, "#ffc933") < 20
     browser.element("input[name=layer][value=false]").click()
-    assert count_of(pixels(browser, "#picture-a"), "#ffc933") > 50
+    assert count_of(pixels(browser, "#picture-a"), "#ffc933") > 20  # two of them
 
 
 def test_the_picture_moves_and_zooms_by_hand_and_by_keys(browser: Browser, score: Path) -> None:
@@ -255,7 +264,7 @@ def test_what_to_do_next_is_told_with_its_gain(browser: Browser, score: Path) ->
     listed = browser.script("return [...document.querySelectorAll('.advice li')].map(e => e.innerText)")
     expected = fm.score(DATA / "demo_truth.csv", DATA / "demo_baseline.csv").advice
     assert listed == [f"\N{MINUS SIGN}{one.gain:.1f} nm {one.sentence}" for one in expected] and expected
-    assert "would take the Flat Metric from 52.2 to" in browser.text("#advice")
+    assert "would take the Flat Metric from 56.9 to" in browser.text("#advice")
 
 
 # Frames
@@ -383,7 +392,7 @@ def test_one_selector_drives_everything_and_says_so(browser: Browser, demo: Path
     assert browser.text("#shared-text") == "Pick two different programs."
     browser.choose("#program-a", "1")
     assert browser.text("#frame-a-text").startswith("dog")
-    assert "baseline finds 135 that dog misses" in browser.text("#shared-text")
+    assert "baseline finds 185 that dog misses" in browser.text("#shared-text")
     assert browser.complaints() == []
 
 
@@ -407,7 +416,7 @@ def test_what_one_finds_and_the_other_misses_is_counted_and_mapped(browser: Brow
     assert f"baseline finds {only[0]} that dog misses" in text and f"dog finds {only[1]} that baseline misses" in text
     assert f"both find {int((found[0] & found[1]).sum())}" in text
     image = pixels(browser, "#shared-map")
-    assert count_of(image, "#9d94ff") > 100 and count_of(image, "#5fd38d") > 100  # each in the colour of its program
+    assert count_of(image, "#9d94ff") > 100 and count_of(image, "#5fd38d") > 50  # each in the colour of its program
 
 
 def test_errors_and_curves_of_both_are_overlaid(browser: Browser, demo: Path) -> None:
@@ -434,7 +443,7 @@ def test_errors_and_curves_of_both_are_overlaid(browser: Browser, demo: Path) ->
 
 def test_a_sentence_says_where_metrics_disagree(browser: Browser, demo: Path) -> None:
     browser.open(demo)
-    sentence = "but the worst Flat Metric: displaced molecules cost it 27.4 nm, baseline 15.3."
+    sentence = "but the worst Flat Metric: missed molecules cost it 65.7 nm, baseline 35.2."
     assert sentence in browser.text("main")
     assert visible(browser, ".disagree")
 
@@ -609,13 +618,14 @@ def test_a_challenge_tells_what_was_seen_run_and_concluded(browser: Browser, cha
     assert "ER1.N3.LD, frame" in browser.text("#samples") and "MT4.N2.HD, frame" in browser.text("#samples")
     image = pixels(browser, "#sample-0")
     assert image.std() > 10 and count_of(image, "#ff70f8") > 20  # the spots, and rings of the truth
-    assert column(browser, "runs", 0) == ["dog", "log", "dog-tuned", "log-tuned"]
+    assert column(browser, "runs", 0) == ["dog", "log", "dog-tuned"], "log kept its defaults"
     browser.element("#runs summary").click()
     settings = set(zip(column(browser, "settings", 0), column(browser, "settings", 2), strict=True))
     plain, tuned = ({text for name, text in settings if name == wanted} for wanted in ("dog", "dog-tuned"))
     assert all("threshold" in text for text in plain) and tuned - plain
-    assert len(column(browser, "settings", 0)) == 6, "tuned settings are told for each data set"
-    assert column(browser, "brought", 1) == ["dog", "log"] * 2
+    assert len(column(browser, "settings", 0)) == 4, "tuned settings are told for each data set"
+    assert [name for name, text in settings if "tuning kept them" in text] == ["log"]
+    assert column(browser, "brought", 1) == ["dog"] * 2
 
 
 def test_a_challenge_has_a_page_for_each_data_set_with_its_images(browser: Browser, challenge: Path) -> None:
@@ -623,7 +633,7 @@ def test_a_challenge_has_a_page_for_each_data_set_with_its_images(browser: Brows
     browser.script("arguments[0].click()", browser.element("#places p a"))
     browser.wait(lambda: "datasets/ER1.N3.LD.html" in browser.driver.current_url, "its page is open")
     browser.wait(lambda: browser.script("return document.documentElement.dataset.ready") == "yes", "it is ready")
-    assert browser.text("h1").startswith("Best of 4")
+    assert browser.text("h1").startswith("Best of 3")
     assert browser.element("#frame-a").get_attribute("data-image") == "yes"
     assert pixels(browser, "#frame-a").std() > 10 and not browser.element("#contrast-label").get_attribute("hidden")
     assert browser.complaints() == []
@@ -686,7 +696,7 @@ def test_core_and_tails_of_the_errors_are_both_seen(browser: Browser, score: Pat
         ".map(t => Math.abs(Number(t.textContent.replace('\u2212', '-'))))"
     )
     core, whole = (max(browser.script(reach, f"#errors-a-{name}")) for name in ("core", "all"))
-    assert core < 60 and whole >= 200
+    assert core < 100 <= whole
     size = """
         const svg = [...document.querySelectorAll('#errors-a-all svg')].pop();
         const box = svg.querySelector('[aria-label=frame]').getBoundingClientRect();

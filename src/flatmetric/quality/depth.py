@@ -1,4 +1,7 @@
-"""Errors of depth that all detections share: none at all, a factor, a tilt over the field, a drift over the movie."""
+"""Errors of depth that all detections share: none at all, a factor, a tilt over the field, a drift over the movie.
+
+What a factor, a tilt or a drift leaves as a common shift of depths belongs to it.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +48,8 @@ def scale(case: Case) -> Finding | None:
         or fit.slopes[1] <= 0.1
     ):
         return None
-    factor = round(float(fit.slopes[1]), 3)
-    return Finding("z_scale", factor, None, None, certainty_of(abs(fit.slopes[1] - 1) / fit.errors[1]))
+    estimate = {"factor": round(float(fit.slopes[1]), 3), "offset": round(float(fit.slopes[0]), 1)}
+    return Finding("z_scale", estimate, None, None, certainty_of(abs(fit.slopes[1] - 1) / fit.errors[1]))
 
 
 def tilt(case: Case) -> Finding | None:
@@ -57,7 +60,8 @@ def tilt(case: Case) -> Finding | None:
     rise, error = float(np.hypot(*fit.slopes[2:4])), float(np.hypot(*fit.errors[2:4]))
     if rise < max(_SMALLEST_RANGE, SIGNIFICANT * error):
         return None
-    estimate = {"x": float(fit.slopes[2]), "y": float(fit.slopes[3]), "field": fit.ranges, "middle": fit.middle}
+    offset, x, y = (round(float(slope), 1) for slope in fit.slopes[[0, 2, 3]])
+    estimate = {"x": x, "y": y, "field": fit.ranges, "middle": fit.middle, "offset": offset}
     return Finding("z_tilt", estimate, None, None, certainty_of(rise / error))
 
 
@@ -66,14 +70,14 @@ def drift(case: Case) -> Finding | None:
     fit = _fit(case)
     if fit is None or abs(fit.slopes[4]) < max(_SMALLEST_RANGE, SIGNIFICANT * fit.errors[4]):
         return None
-    estimate = {"z": float(fit.slopes[4]), "frames": fit.frames}
+    estimate = {"z": float(fit.slopes[4]), "frames": fit.frames, "offset": round(float(fit.slopes[0]), 1)}
     return Finding("z_drift", estimate, None, None, certainty_of(abs(fit.slopes[4]) / fit.errors[4]))
 
 
 def _fit(case: Case) -> _Fit | None:
     """By least squares of what lies close to the fit before, since other molecules lie at any depth."""
     truth, pred = case.truth, case.pred
-    if case.dim != 3 or truth.z is None or pred.z is None or not pred.z.any() or case.pile.sigmas < SIGNIFICANT:
+    if truth.z is None or pred.z is None or not pred.z.any() or case.pile.sigmas < SIGNIFICANT:
         return None
     dx, dy = displacements(truth, pred, case.rows)
     near = (dx - case.pile.x) ** 2 + (dy - case.pile.y) ** 2 <= (WINDOW / 2) ** 2

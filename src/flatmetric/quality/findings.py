@@ -107,12 +107,13 @@ def _unscaled(pred: Localizations, estimate: Any) -> dict[str, Any]:
 def _levelled(pred: Localizations, estimate: Any) -> dict[str, Any]:
     (width, height), (x, y) = estimate["field"], estimate["middle"]
     rise = estimate["x"] * (pred.x - x) / max(width, 1.0) + estimate["y"] * (pred.y - y) / max(height, 1.0)
-    return {"z": pred.in_3d().z - rise}
+    return {"z": pred.in_3d().z - rise - estimate["offset"]}
 
 
 def _without_z_drift(pred: Localizations, estimate: Any) -> dict[str, Any]:
     first, last = estimate["frames"]
-    return {"z": pred.in_3d().z - estimate["z"] * (pred.frame - (first + last) / 2) / max(1, last - first)}
+    drift = estimate["z"] * (pred.frame - (first + last) / 2) / max(1, last - first)
+    return {"z": pred.in_3d().z - drift - estimate["offset"]}
 
 
 def _mirrored_back(pred: Localizations, estimate: Any) -> dict[str, Any]:
@@ -212,9 +213,9 @@ FINDINGS: dict[str, FindingType] = {
         unmeasured="all depths are the same",
     ),
     "z_scale": FindingType(
-        lambda factor: f"depths are {factor:.3g} times the true ones",
-        lambda pred, factor: {"z": pred.in_3d().z / factor},
-        far=lambda factor: abs(factor - 1) > _FAR_DEPTH,
+        lambda estimate: f"depths are {estimate['factor']:.3g} times the true ones",
+        lambda pred, estimate: {"z": (pred.in_3d().z - estimate["offset"]) / estimate["factor"]},
+        far=lambda estimate: abs(estimate["factor"] - 1) > _FAR_DEPTH,
         truth="depths",
         unmeasured="depths have the wrong scale: check the calibration and the refractive index",
     ),

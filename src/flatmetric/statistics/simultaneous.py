@@ -90,7 +90,9 @@ def compare_all(
         cautious = freedom
     else:
         own = np.sqrt(Differences(first, second).powers(variation.units, 2))
-        skewed, cautious = MoleculeDifferences(costs, first, second, np.maximum(error, own)), freedom / _TAIL
+        skewed, cautious = MoleculeDifferences(costs, first, second, np.maximum(error, own)), freedom
+        if count > 1:
+            cautious = freedom / _TAIL
         deviates = np.where(apart & (error > 0), skewed.deviates(), 0.0)
         p, far = (np.minimum(1.0, 2 * stdtr(free, -deviates)) for free in (freedom, cautious))
     miss = 1 - level / 100
