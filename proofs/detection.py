@@ -7,6 +7,7 @@ docs/how-to/check.md.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import sys
@@ -38,6 +39,7 @@ FILES = (
 MORE = ("nairr-2DAiry_HD/picasso-gaussmle", "nairr-3DAS_LD/picasso-gausslq")
 """For faults that only some of the files can have: molecules reach the edge of the field in these data sets alone."""
 SIMULATED = 500
+_FEWEST_ROWS = 100
 NO_FAULT = frozenset({"blind_border", "worse_than_nothing"})
 """Limits of a program, which a right file may have."""
 
@@ -108,7 +110,7 @@ def _planted(work: tuple[str, int]) -> Planted:
     where, at = work
     fault: Fault = (FAULTS if where == "real" else DEEP)[at]
     files = [file for file in (*FILES, *MORE) if file.startswith(fault.files)] if fault.files else FILES
-    pairs = [_real(file) for file in files] if where == "real" else [simulated(seed, deep=True) for seed in range(6)]
+    pairs = [_real(file) for file in files] if where == "real" else _deep_ones()
     found = beside = others = 0
     for truth, pred in pairs:
         before = {finding.kind for finding in check_tables(truth, pred)}
@@ -155,6 +157,13 @@ def simulated(seed: int, *, deep: bool = False) -> tuple[fm.Localizations, fm.Lo
         z=np.r_[truth.z[kept] + rng.normal(0, 2 * error, count), rng.uniform(-500, 500, extra)] if deep else None,
     )
     return truth, pred
+
+
+@cache
+def _deep_ones() -> list[tuple[fm.Localizations, fm.Localizations]]:
+    """Six simulated results in 3D; in smaller ones wrong depths don't stand out from those of other molecules."""
+    every = (simulated(seed, deep=True) for seed in range(100))
+    return list(itertools.islice((pair for pair in every if len(pair[1]) >= _FEWEST_ROWS), 6))
 
 
 def _alarm_in_simulation(seed: int) -> list[str]:

@@ -155,8 +155,8 @@ FAULTS: list[Fault] = [
 ]
 DEEP: list[Fault] = [
     *_faults("z_sign", _upside_down, _percent("of the rows", 0.05, 0.1, 0.25, 1.0)),
-    *_faults("z_scale", _stretched, {"0.7": 0.7, "0.85": 0.85, "1.15": 1.15, "1.5": 1.5}),
-    *_faults("z_tilt", _tilted, {f"{k:g} nm": k for k in (60.0, 120.0, 250.0, 500.0)}),
+    *_faults("z_scale", _stretched, {"0.85": 0.85, "1.15": 1.15, "1.5": 1.5, "2": 2.0}),
+    *_faults("z_tilt", _tilted, {f"{k:g} nm": k for k in (120.0, 250.0, 500.0, 1000.0)}),
     *_faults("z_drift", _sinking, {f"{k:g} nm": k for k in (60.0, 120.0, 250.0, 500.0)}),
 ]
 """For results in 3D."""

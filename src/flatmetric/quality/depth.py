@@ -17,6 +17,7 @@ _FEWEST = 30  # pairs for a fit of five numbers
 _DEEP = 50.0  # nm, standard deviation of true depths: flatter layers have no scale, and 0 is a fair depth in them
 _SMALLEST_SCALE = 0.06  # programs compress depths by a few percent, at the ends of their range by more
 _SMALLEST_RANGE = 50.0  # nm from end to end: below what depths err by
+_SURE = 4.0  # standard errors: less than for a pile, since a fix must lower the Flat Metric as well
 _ROUNDS, _KEPT = 8, 3.0  # of fits to what lies within so many spreads of the last one
 
 
@@ -42,11 +43,7 @@ def flat(case: Case) -> Finding | None:
 def scale(case: Case) -> Finding | None:
     """Depths that are a multiple of the true ones."""
     fit = _fit(case)
-    if (
-        fit is None
-        or abs(fit.slopes[1] - 1) < max(_SMALLEST_SCALE, SIGNIFICANT * fit.errors[1])
-        or fit.slopes[1] <= 0.1
-    ):
+    if fit is None or abs(fit.slopes[1] - 1) < max(_SMALLEST_SCALE, _SURE * fit.errors[1]) or fit.slopes[1] <= 0.1:
         return None
     estimate = {"factor": round(float(fit.slopes[1]), 3), "offset": round(float(fit.slopes[0]), 1)}
     return Finding("z_scale", estimate, None, None, certainty_of(abs(fit.slopes[1] - 1) / fit.errors[1]))
@@ -58,7 +55,7 @@ def tilt(case: Case) -> Finding | None:
     if fit is None:
         return None
     rise, error = float(np.hypot(*fit.slopes[2:4])), float(np.hypot(*fit.errors[2:4]))
-    if rise < max(_SMALLEST_RANGE, SIGNIFICANT * error):
+    if rise < max(_SMALLEST_RANGE, _SURE * error):
         return None
     offset, x, y = (round(float(slope), 1) for slope in fit.slopes[[0, 2, 3]])
     estimate = {"x": x, "y": y, "field": fit.ranges, "middle": fit.middle, "offset": offset}
@@ -68,7 +65,7 @@ def tilt(case: Case) -> Finding | None:
 def drift(case: Case) -> Finding | None:
     """Depths that rise or fall from the first to the last frame."""
     fit = _fit(case)
-    if fit is None or abs(fit.slopes[4]) < max(_SMALLEST_RANGE, SIGNIFICANT * fit.errors[4]):
+    if fit is None or abs(fit.slopes[4]) < max(_SMALLEST_RANGE, _SURE * fit.errors[4]):
         return None
     estimate = {"z": float(fit.slopes[4]), "frames": fit.frames, "offset": round(float(fit.slopes[0]), 1)}
     return Finding("z_drift", estimate, None, None, certainty_of(abs(fit.slopes[4]) / fit.errors[4]))
