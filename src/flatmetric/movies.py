@@ -152,7 +152,7 @@ class _Zeiss:
 
     def __init__(self, path: Path, opened: ExitStack) -> None:
         try:
-            from pylibCZIrw import czi  # type: ignore[import-untyped]
+            from pylibCZIrw import czi
         except ImportError as error:
             raise InputError(f"{path}: files of Zeiss need the package pylibCZIrw; {_EXTRA}") from error
         try:
