@@ -37,4 +37,4 @@ def _no_hidden_faults(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Challenges draw figures without content, for runs that are not about them."""
-    monkeypatch.setattr("flatmetric.paper.agreement.draw", lambda *_: new_figure(1, 1))
+    monkeypatch.setattr("flatmetric.paper.agreement.draw", lambda *_, **__: new_figure(1, 1))

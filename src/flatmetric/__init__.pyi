@@ -77,6 +77,7 @@ def challenge(
     tune: int = ...,
     time_limit: float = ...,
     seed: int = ...,
+    style: Style = ...,
 ) -> Challenge: ...
 def check(
     truth: Source,
@@ -276,6 +277,7 @@ def paper_figures(
     progress: Progress | None = None,
     out: str | os.PathLike[str] = ...,
     figures: tuple[str, ...] = ...,
+    style: Style = ...,
     points: int = ...,
     lam: float = ...,
     steps: int = ...,

@@ -123,3 +123,15 @@ def test_data_sets_of_few_participants_are_told_together() -> None:
     assert told["all"].participants == 12 and told["all"].spearman is not None and told["all"].spearman < -0.8
     (lead,) = advantages(few)
     assert lead.dataset == "all" and lead.difference is not None
+
+
+def test_the_axes_of_the_paper_are_shared_and_hide_nobody() -> None:
+    inside = [e for e in entries("a", follows=True) if 0 < (e.metrics["efficiency"] or 0) < 60]
+    for metric, low in (("flat_metric", 160.0), ("rmsmd", 1800.0)):
+        panel = draw(inside, metric, as_printed=True).axes[0]
+        assert (panel.get_xlim(), panel.get_ylim()) == ((-10, 70), (low, 0))
+    far = example_entry("far", efficiency=-300.0, flat_metric=200.0)
+    panels = draw([*inside, dataclasses.replace(far, dataset="b")], "flat_metric", as_printed=True).axes
+    assert panels[0].get_xlim() == panels[1].get_xlim() and panels[0].get_ylim() == panels[1].get_ylim()
+    assert panels[0].get_xlim()[0] < -300 and panels[0].get_xlim()[1] == 70
+    assert panels[0].get_ylim()[0] > 200 and panels[0].get_ylim()[1] == 0

@@ -138,3 +138,10 @@ def test_wrong_settings_are_refused(wrong: dict[str, float], sentence: str) -> N
 
 def test_one_trial_has_no_spread() -> None:
     assert np.isnan(surfaces(SurfaceExperiment(points=5, steps=2, trials=1)).flat_metric_sd).all()
+
+
+def test_as_printed_the_colours_are_those_of_the_paper() -> None:
+    made = surfaces(SurfaceExperiment(points=20, steps=3, trials=4))
+    for draw, printed in ((draw_flat_metric, "viridis"), (draw_efficiency, "viridis_r")):
+        assert draw(made, as_printed=True).axes[0].collections[0].get_cmap().name == printed
+        assert draw(made).axes[0].collections[0].get_cmap().name == "cividis"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from matplotlib.patches import Circle
 
-from flatmetric.paper.two_diracs import draw, two_diracs
+from flatmetric.paper.two_diracs import LAM, draw, two_diracs
 
 
 def test_the_curve_is_that_of_the_paper() -> None:
@@ -23,3 +24,12 @@ def test_the_drawing_shows_solver_and_closed_form() -> None:
     curves = {line.get_label(): line.get_ydata() for line in draw(result).axes[1].lines}
     np.testing.assert_array_equal(np.asarray(curves["solver"]), result.flat_metric)
     np.testing.assert_array_equal(np.asarray(curves["closed form"]), result.closed_form)
+
+
+def test_both_points_lie_in_the_plane_within_the_dotted_circle() -> None:
+    plane = draw(two_diracs(steps=7)).axes[0]
+    (circle,) = (patch for patch in plane.patches if isinstance(patch, Circle))
+    assert circle.get_radius() == 2 * LAM and circle.get_linestyle() == ":"
+    truth, pred = (np.asarray(mark.get_offsets())[0] for mark in plane.collections)
+    np.testing.assert_array_equal(truth, circle.get_center())
+    assert 0 < np.hypot(*(pred - truth)) < 2 * LAM

@@ -17,3 +17,11 @@ def test_groups_have_marks_of_their_own() -> None:
     shapes = {len(np.asarray(c.get_paths()[0].vertices)) for c in axes.collections}
     assert len(colours) == 3 and len(shapes) >= 2
     assert axes.texts[0].get_text() == "n"
+
+
+def test_an_axis_may_run_backwards() -> None:
+    axes = metric_scatter(
+        new_figure(3, 3).subplots(), np.ones(1), np.ones(1), ["a"], x_name="x", y_name="y", y_shown=(5, 0), note="n"
+    )
+    assert axes.get_ylim() == (5, 0)
+    assert axes.texts[0].get_position() == (0.98, 0.02)  # away from the best, which are above

@@ -20,6 +20,7 @@ from flatmetric.execution.workers import Workers
 from flatmetric.options.base import REQUIRED, group, option, path_of, takes
 from flatmetric.options.certainty import Certainty
 from flatmetric.options.execution import Execution
+from flatmetric.options.figures import FigureStyle
 from flatmetric.options.ranking import RankOptions
 from flatmetric.options.reading import ReadOptions
 from flatmetric.options.rules import Protocol
@@ -76,6 +77,7 @@ class ChallengeOptions(RankOptions):
     )
     time_limit: float = option(3600.0, "Time limit of each run, s.", metavar="S")
     seed: int = option(0, "Seed; the same seed gives the same data sets.", metavar="N")
+    figures: FigureStyle = group(FigureStyle)
     rules: Protocol = group(Protocol, protocol="challenge2016")
     certainty: Certainty = group(Certainty, only=())
     pred: ReadOptions = group(ReadOptions, only=())
@@ -168,7 +170,7 @@ def challenge(
     measured: list[Agreement] = []
     ahead: list[Advantage] = []
     if board.entries:
-        measured, ahead = write_agreement(board.entries, out)
+        measured, ahead = write_agreement(board.entries, out, as_printed=options.figures.as_printed)
         written += [AGREEMENT, *figures]
     else:
         for name in (AGREEMENT, *figures):

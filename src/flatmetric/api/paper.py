@@ -11,6 +11,7 @@ from flatmetric._files import make_folder
 from flatmetric.errors import InputError
 from flatmetric.execution.progress import Progress
 from flatmetric.options.base import group, option, path_of, takes
+from flatmetric.options.figures import FigureStyle
 from flatmetric.paper.surfaces import SurfaceExperiment
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class PaperOptions:
     figures: tuple[str, ...] = option(
         (), "Make only this figure: 1a, 1b, 2 or 3; may be repeated.", metavar="NAME", flag="figure"
     )
+    look: FigureStyle = group(FigureStyle)
     experiment: SurfaceExperiment = group(SurfaceExperiment)
 
 
@@ -65,10 +67,10 @@ def paper_figures(*, progress: Progress | None = None, options: PaperOptions) ->
             raise InputError(f"figures is {name!r}; give one of {', '.join(FILES)}")
     make_folder(out)
     check_files(out, wanted)
-    panels = [name for name in wanted if name.startswith("1")]
+    panels, as_printed = [name for name in wanted if name.startswith("1")], options.look.as_printed
     return PaperFigures(
         out,
         figure_2=figure_2(out) if "2" in wanted else None,
         figure_3=figure_3(out, options.experiment.seed) if "3" in wanted else None,
-        figure_1=figure_1(out, options.experiment, panels, progress) if panels else None,
+        figure_1=figure_1(out, options.experiment, panels, progress, as_printed=as_printed) if panels else None,
     )

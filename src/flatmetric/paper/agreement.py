@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 ALL = "all"
 AGREEMENT = "agreement.csv"
 _RESAMPLES = 2000  # 50 of them lie beyond each end of a 95 % interval
+_PRINTED = {"efficiency": (-10.0, 70.0), "flat_metric": (160.0, 0.0), "rmsmd": (1800.0, 0.0)}
+"""The paper's axes, from left to right and from below to above."""
+_ROOM = 0.03  # of an axis, around marks beyond its printed ends
 _FEWEST = 5  # participants: with fewer a correlation is too uncertain to report
 
 
@@ -145,10 +148,13 @@ significantly (95 %): the claim holds in part.
     )
 
 
-def draw(entries: Sequence[Entry], metric: str, known: Sequence[Agreement] | None = None) -> Figure:
+def draw(
+    entries: Sequence[Entry], metric: str, known: Sequence[Agreement] | None = None, *, as_printed: bool = False
+) -> Figure:
     """A metric against efficiency, one panel for each data set, with the correlations, from `agreements` or as `known`.
 
-    As in the paper efficiency goes along x and the metric along y: the best are below on the right.
+    As in the paper efficiency goes along x and the metric along y: the best are below on the right; `as_printed` turns
+    y over, so that they are above, and gives all panels the paper's axes, longer where a program lies beyond them.
 
     Examples
     --------
@@ -162,6 +168,7 @@ def draw(entries: Sequence[Entry], metric: str, known: Sequence[Agreement] | Non
     notes = {agreement.dataset: _note(agreement) for agreement in measured if agreement.metric == metric}
     across = max(1, math.ceil(math.sqrt(len(panels))))
     down = max(1, math.ceil(len(panels) / across))
+    axis_of = {name: _printed(entries, name) for name in ("efficiency", metric)} if as_printed else {}
     with style.house_style():
         figure = style.new_figure(3.3 * across + 1.2, 2.9 * down)
         grid = figure.subplots(down, across, squeeze=False)
@@ -176,6 +183,8 @@ def draw(entries: Sequence[Entry], metric: str, known: Sequence[Agreement] | Non
                 order=methods,
                 x_name=LEADERBOARD["efficiency"].heading,
                 y_name=LEADERBOARD[metric].heading,
+                x_shown=axis_of.get("efficiency"),
+                y_shown=axis_of.get(metric),
                 note=notes[dataset],
             )
             axes.set_title(style.literal(dataset))
@@ -192,11 +201,13 @@ FIGURES = {"fig1c": "flat_metric", "fig4": "rmsmd"}
 """The paper's figures of a challenge, and the metric that each sets against efficiency."""
 
 
-def write_agreement(entries: Sequence[Entry], folder: Path) -> tuple[list[Agreement], list[Advantage]]:
+def write_agreement(
+    entries: Sequence[Entry], folder: Path, *, as_printed: bool = False
+) -> tuple[list[Agreement], list[Advantage]]:
     """Write Figures 1c and 4 as PNG and PDF, and agreement.csv with the numbers behind them."""
     measured = [one for metric in ("flat_metric", "rmsmd", "rmsmd_whole_set") for one in agreements(entries, metric)]
     for stem, metric in FIGURES.items():
-        style.save_for_print(draw(entries, metric, measured), folder / stem)
+        style.save_for_print(draw(entries, metric, measured, as_printed=as_printed), folder / stem)
     ends = ("", "_low", "_high")
     rows: list[list[Any]] = [
         ["dataset", "metric", "participants", *(f"{k}{e}" for k in ("spearman", "pearson") for e in ends)]
@@ -214,6 +225,16 @@ def example_entry(program: str, **metrics: float) -> Entry:
     names = ("flat_metric", "efficiency", "rmsmd", "rmsmd_whole_set")
     values = {name: metrics.get(name) for name in names}
     return Entry("example", program, values, 1, none.astype(np.int64), none, none)
+
+
+def _printed(entries: Sequence[Entry], metric: str) -> tuple[float, float]:
+    """The ends of the paper's axis, in its direction, far enough for all entries."""
+    first, last = _PRINTED[metric]
+    values = [value for entry in entries if (value := entry.metrics[metric]) is not None]
+    low, high = min(first, last), max(first, last)
+    room = _ROOM * (high - low)
+    low, high = min([low, *(v - room for v in values if v < low)]), max([high, *(v + room for v in values if v > high)])
+    return (low, high) if first < last else (high, low)
 
 
 def _note(agreement: Agreement) -> str:

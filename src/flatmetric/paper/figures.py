@@ -47,17 +47,19 @@ def figure_1(
     experiment: SurfaceExperiment,
     panels: Sequence[str] = ("1a", "1b"),
     progress: Progress | None = None,
+    *,
+    as_printed: bool = False,
 ) -> Figure1:
-    """Figures 1a (Flat Metric) and 1b (efficiency) over recall and error, nm."""
+    """Figures 1a (Flat Metric) and 1b (efficiency) over recall and error, nm; in the paper's colours `as_printed`."""
     made = surfaces.surfaces(experiment, progress)
     numbers = Figure1(made, surfaces.deviation(made), surfaces.dense_lp_seconds(experiment))
     write_columns(made.columns(), out / "fig1_surfaces.csv")
     if "1a" in panels:
-        save_for_print(surfaces.draw_flat_metric(made), out / "fig1a")
+        save_for_print(surfaces.draw_flat_metric(made, as_printed=as_printed), out / "fig1a")
         write_columns(dataclasses.asdict(numbers.deviation), out / "fig1_deviation.csv")
         save_for_print(surfaces.draw_deviation(numbers.deviation), out / "fig1_deviation")
     if "1b" in panels:
-        save_for_print(surfaces.draw_efficiency(made), out / "fig1b")
+        save_for_print(surfaces.draw_efficiency(made, as_printed=as_printed), out / "fig1b")
     return numbers
 
 

@@ -31,6 +31,7 @@ TOLERANCE_NM = 250.0  # of the matching, as in the SMLM 2016 Challenge
 PER_RMSE = 2 * math.sqrt(2) / 3
 """Flat Metric per RMSE when errors are uniform in a disk: the mean distance 2r/3 over the RMSE r/sqrt(2)."""
 
+_COLORS = "cividis"  # the same for all kinds of colour vision
 _LP_SAMPLE = 40  # problems timed: about a second in all
 _MOST_POINTS = 100_000  # a trial then takes seconds; more is surely a typo
 
@@ -293,8 +294,9 @@ def dense_lp_seconds(settings: SurfaceExperiment) -> float | None:
     return float(np.mean(seconds)) * settings.problems
 
 
-def draw_flat_metric(result: Surfaces) -> Figure:
-    """Figure 1a: the surface, with lam (1 - J) along no error and c RMSE along full recall.
+def draw_flat_metric(result: Surfaces, *, as_printed: bool = False) -> Figure:
+    """Figure 1a: the surface, with lam (1 - J) along no error and c RMSE along full recall; `as_printed` in the paper's
+    colours.
 
     Examples
     --------
@@ -307,13 +309,15 @@ def draw_flat_metric(result: Surfaces) -> Figure:
         "Flat Metric [nm]",
         no_error=(lam * (1 - result.recall), "$\\lambda\\,(1 - J)$"),
         full_recall=(PER_RMSE * result.radius / math.sqrt(2), "$c\\,$RMSE, $c = 2\\sqrt{2}/3$"),
+        colors="viridis" if as_printed else _COLORS,
         elevation=24,
         azimuth=-125,
     )
 
 
-def draw_efficiency(result: Surfaces) -> Figure:
-    """Figure 1b: the surface, with J along no error and 100 - RMSE along full recall; recall 0 is left out.
+def draw_efficiency(result: Surfaces, *, as_printed: bool = False) -> Figure:
+    """Figure 1b: the surface, with J along no error and 100 - RMSE along full recall; recall 0 is left out;
+    `as_printed` in the paper's colours.
 
     Examples
     --------
@@ -325,6 +329,7 @@ def draw_efficiency(result: Surfaces) -> Figure:
         "efficiency [%]",
         no_error=(100 * result.recall, "$J$"),
         full_recall=(100 - result.radius / math.sqrt(2), "$100 -$ RMSE"),
+        colors="viridis_r" if as_printed else _COLORS,
         elevation=24,
         azimuth=-55,
     )
@@ -337,6 +342,7 @@ def _draw_surface(
     *,
     no_error: tuple[FloatArray, str],
     full_recall: tuple[FloatArray, str],
+    colors: str,
     elevation: float,
     azimuth: float,
 ) -> Figure:
@@ -349,7 +355,7 @@ def _draw_surface(
             radius,
             recall,
             height[:, defined],
-            cmap="cividis",
+            cmap=colors,
             rcount=51,
             ccount=51,
             linewidth=0.15,

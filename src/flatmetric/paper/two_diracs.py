@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 TRUTH_MASS = 0.85  # as in the paper
 PRED_MASS = 0.55  # as in the paper
 LAM = 0.8  # as in the paper
+_ELSEWHERE = (0.85, 0.5)  # the other point of the drawing: well within 2 lam
 LONGEST = 2.4  # three times lam: the flat end shows
 
 
@@ -56,7 +58,7 @@ def two_diracs(steps: int = 241) -> TwoDiracs:
 
 
 def draw(result: TwoDiracs) -> Figure:
-    """The sketch of the two points and the curve below it.
+    """The two points in the plane, and the curve beside them.
 
     Examples
     --------
@@ -64,24 +66,39 @@ def draw(result: TwoDiracs) -> Figure:
     2
     """
     with style.house_style():
-        figure = style.new_figure(4.6, 4.4)
-        above, below = figure.subplots(2, 1, height_ratios=[1, 2])
-        _sketch(above)
-        _curve(below, result)
+        figure = style.new_figure(7.0, 3.0)
+        left, right = figure.subplots(1, 2, width_ratios=[3, 4])
+        _plane(left)
+        _curve(right, result)
     return figure
 
 
-def _sketch(axes: Axes) -> None:
-    at = (0.2, 1.3)
-    named = (TRUTH_MASS, "$a_1 = 0.85$", style.TRUTH, "$x_1$"), (PRED_MASS, "$b_1 = 0.55$", style.PRED, "$y_1$")
-    for x, (mass, name, color, place) in zip(at, named, strict=True):
-        axes.annotate("", (x, mass), (x, 0), arrowprops={"arrowstyle": "-|>", "color": color, "linewidth": 2})
-        axes.annotate(name, (x, mass), (6, -4), textcoords="offset points", color=color)
-        axes.annotate(place, (x, 0), (0, -13), textcoords="offset points", ha="center", color=color)
-    axes.axhline(0, color=style.GREY, linewidth=0.8)
-    axes.annotate("", (at[1], 0.18), (at[0], 0.18), arrowprops={"arrowstyle": "<->", "color": style.GREY})
-    axes.annotate("$|x_1 - y_1|$", (sum(at) / 2, 0.18), (0, 4), textcoords="offset points", ha="center")
-    axes.set(xlim=(0, LONGEST), ylim=(-0.25, 1.05))
+def _plane(axes: Axes) -> None:
+    """Both points in the plane, of areas like their masses: within the dotted circle of 2 lam one goes to the other."""
+    from matplotlib.patches import Circle
+
+    (x, y), reach = _ELSEWHERE, 2 * LAM
+    axes.add_patch(Circle((0, 0), reach, fill=False, edgecolor=style.GREY, linestyle=":", linewidth=1.4))
+    edge = (-reach * math.sqrt(0.5), reach * math.sqrt(0.5))
+    axes.annotate("", edge, (0, 0), arrowprops={"arrowstyle": "->", "color": style.GREY, "shrinkA": 6, "shrinkB": 0})
+    axes.annotate("$2\\lambda$", (edge[0] / 2, edge[1] / 2), (-5, -5), textcoords="offset points", ha="right", va="top")
+    axes.plot((0, x), (0, y), color=style.BLACK, linewidth=1, zorder=1)
+    axes.annotate("$|x_1 - y_1|$", (x / 2, y / 2), (4, -4), textcoords="offset points", va="top")
+    for at, mass, name, color, away in (
+        ((0.0, 0.0), TRUTH_MASS, "$x_1$\n$a_1 = 0.85$", style.TRUTH, -8),
+        ((x, y), PRED_MASS, "$y_1$\n$b_1 = 0.55$", style.PRED, 8),
+    ):
+        axes.scatter(*at, s=160 * mass, color=color, zorder=2)
+        axes.annotate(
+            name,
+            at,
+            (0, away),
+            textcoords="offset points",
+            color=color,
+            ha="center",
+            va="bottom" if away > 0 else "top",
+        )
+    axes.set(xlim=(-1.05 * reach, 1.05 * reach), ylim=(-1.05 * reach, 1.05 * reach), aspect="equal")
     axes.axis("off")
 
 

@@ -24,11 +24,14 @@ def metric_scatter(
     order: Sequence[str] | None = None,
     x_name: str,
     y_name: str,
+    x_shown: tuple[float, float] | None = None,
+    y_shown: tuple[float, float] | None = None,
     note: str = "",
 ) -> Axes:
     """Draw a mark for each program, of a colour and a shape for each group; `note` goes into a corner.
 
-    `order` lists all groups of several panels, so that each looks the same in all of them.
+    `order` lists all groups of several panels, so that each looks the same in all of them. `x_shown` and `y_shown` are
+    the first and the last value on an axis.
 
     Examples
     --------
@@ -54,7 +57,13 @@ def metric_scatter(
             label=style.literal(group),
         )
     axes.set(xlabel=x_name, ylabel=y_name)
-    if note:
+    if x_shown is not None:
+        axes.set_xlim(x_shown)
+    if y_shown is not None:
+        axes.set_ylim(y_shown)
+    if note and axes.yaxis_inverted():
+        axes.text(0.98, 0.02, note, transform=axes.transAxes, ha="right", va="bottom", fontsize=8)
+    elif note:
         low, high = axes.get_ylim()
         axes.set_ylim(low, high + _ROOM_FOR_NOTE * (high - low))
         axes.text(0.98, 0.98, note, transform=axes.transAxes, ha="right", va="top", fontsize=8)
