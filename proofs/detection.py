@@ -40,7 +40,7 @@ MORE = ("nairr-2DAiry_HD/picasso-gaussmle", "nairr-3DAS_LD/picasso-gausslq")
 """For faults that only some of the files can have: molecules reach the edge of the field in these data sets alone."""
 SIMULATED = 500
 _FEWEST_ROWS = 100
-NO_FAULT = frozenset({"blind_border", "worse_than_nothing"})
+NO_FAULT = frozenset({"blind_border", "blind_depth", "empty_region", "worse_than_nothing"})
 """Limits of a program, which a right file may have."""
 
 
@@ -112,12 +112,13 @@ def _planted(work: tuple[str, int]) -> Planted:
     files = [file for file in (*FILES, *MORE) if file.startswith(fault.files)] if fault.files else FILES
     pairs = [_real(file) for file in files] if where == "real" else _deep_ones()
     found = beside = others = 0
+    dim = 2 if where == "real" else 3
     for truth, pred in pairs:
-        before = {finding.kind for finding in check_tables(truth, pred)}
+        before = {finding.kind for finding in check_tables(truth, pred, dim=dim)}
         wrong = fault.plant(pred)
-        kinds = {finding.kind for finding in check_tables(truth, wrong)}
+        kinds = {finding.kind for finding in check_tables(truth, wrong, dim=dim)}
         found += fault.kind in kinds
-        beside += fault.kind in {finding.kind for finding in check_window(truth, wrong)}
+        beside += fault.kind in {finding.kind for finding in check_window(truth, wrong, dim=dim)}
         others += bool(kinds - before - {fault.kind} - NO_FAULT)
     return Planted(fault.kind, fault.size, len(pairs), found, beside, others)
 
@@ -134,7 +135,8 @@ def _alarms_in_folder(folder: Path) -> list[tuple[str, list[str]]]:
             known = {"shift"}
             true = truth.select(truth.frame <= 64)
         else:
-            known, true = set(), truth
+            # What trackpy calls photons is the sum over a spot.
+            known, true = ({"photon_unit"} if path.name.startswith("trackpy") else set()), truth
         kinds: list[str] = [f.kind for look in (check_tables, check_window) for f in look(true, pred)]
         said.append((f"{folder.name}/{path.name}", [kind for kind in kinds if kind not in NO_FAULT | known]))
     return said
@@ -149,11 +151,15 @@ def simulated(seed: int, *, deep: bool = False) -> tuple[fm.Localizations, fm.Lo
     kept[: min(5, len(kept))] = True
     count, extra = int(kept.sum()), int(rng.uniform(0, 0.5) * kept.sum())
     error = rng.uniform(5, 60)
-    assert truth.z is not None
+    true_photons = truth.photons
+    assert truth.z is not None and true_photons is not None
     pred = fm.Localizations(
         frame=np.r_[truth.frame[kept], rng.choice(truth.frame, extra)],
         x=np.r_[truth.x[kept] + rng.normal(0, error, count), rng.uniform(0, 6400, extra)],
         y=np.r_[truth.y[kept] + rng.normal(0, error, count), rng.uniform(0, 6400, extra)],
+        photons=np.r_[true_photons[kept] * rng.uniform(0.7, 1.1, count), rng.uniform(100, 1000, extra)]
+        if deep
+        else None,
         z=np.r_[truth.z[kept] + rng.normal(0, 2 * error, count), rng.uniform(-500, 500, extra)] if deep else None,
     )
     return truth, pred

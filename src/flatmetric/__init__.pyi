@@ -77,7 +77,7 @@ def challenge(
     tune: int = ...,
     time_limit: float = ...,
     seed: int = ...,
-    style: Style = ...,
+    style: str = ...,
 ) -> Challenge: ...
 def check(
     truth: Source,
@@ -277,7 +277,7 @@ def paper_figures(
     progress: Progress | None = None,
     out: str | os.PathLike[str] = ...,
     figures: tuple[str, ...] = ...,
-    style: Style = ...,
+    style: str = ...,
     points: int = ...,
     lam: float = ...,
     steps: int = ...,

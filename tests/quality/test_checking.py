@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -163,6 +164,107 @@ def test_duplicates() -> None:
     truth, pred = world()
     rows = np.r_[np.arange(len(pred)), np.arange(0, len(pred), 5)]
     assert only(truth, pred.select(rows), "duplicates").estimate == len(np.arange(0, len(pred), 5))
+
+
+Plant = Callable[[Any], Any]
+
+
+def moved_along(pred: Any, path: Any) -> Any:
+    time = pred.frame / pred.frame.max()
+    return dataclasses.replace(pred, x=pred.x + path(time), y=pred.y - 0.5 * path(time))
+
+
+def joined(one: Any, two: Any) -> Any:
+    """Rows of both, in the order of their frames."""
+    frame = np.r_[one.frame, two.frame]
+    both = {axis: np.r_[getattr(one, axis), getattr(two, axis)] for axis in "xyz"}
+    return fm.Localizations(frame=frame, **both).select(np.argsort(frame, kind="stable"))
+
+
+def nearly_twice(pred: Any) -> Any:
+    again = pred.select(np.arange(0, len(pred), 5))
+    return joined(pred, dataclasses.replace(again, x=again.x + 8, y=again.y - 5))
+
+
+def every_third_image_twice(pred: Any) -> Any:
+    again = pred.select(pred.frame % 3 == 0)
+    return joined(pred, dataclasses.replace(again, frame=again.frame + 1))
+
+
+FIXED: list[tuple[str, Plant]] = [
+    ("shear", lambda pred: dataclasses.replace(pred, x=1.02 * pred.x)),
+    ("shear", lambda pred: dataclasses.replace(pred, x=pred.x + 0.02 * pred.y)),
+    ("wander", lambda pred: moved_along(pred, lambda time: 60 * np.sin(2 * np.pi * time))),
+    ("wander", lambda pred: moved_along(pred, lambda time: 80 * time**3)),
+    ("near_duplicates", nearly_twice),
+    ("repeated_frames", every_third_image_twice),
+]
+
+
+@pytest.mark.parametrize(("kind", "plant"), FIXED)
+def test_what_a_change_of_rows_can_fix_is_fixed(kind: str, plant: Plant) -> None:
+    truth, pred = world(per_frame=10)
+    finding = only(truth, plant(pred), kind)
+    clean = fm.score(truth, pred, dim=2, check=False).value
+    assert before_and_after(finding)[1] == pytest.approx(clean, rel=0.03)
+
+
+def test_the_words_of_a_shear_are_lengths_and_the_angle_of_the_axes() -> None:
+    truth, pred = world(per_frame=10)
+    finding = only(truth, dataclasses.replace(pred, x=1.05 * pred.x), "shear")
+    assert re.fullmatch(
+        r"x is 1\.0[45]\d* times and y (1|0\.99\d*|1\.00\d*) times as long as it should be, "
+        r"with (90|89\.\d*|90\.\d*) degrees between them",
+        finding.what(),
+    )
+
+
+NAMED: list[tuple[str, Plant, str]] = [
+    ("missing_frames", lambda pred: pred.select(pred.frame % 2 == 0), "detections in every 2nd frame only"),
+    ("missing_frames", lambda pred: pred.select(pred.frame % 5 != 0), "no detection in 1 of every 5 frames"),
+    (
+        "missing_frames",
+        lambda pred: pred.select((pred.frame < 100) | (pred.frame > 150)),
+        "no detection in frames 100 to 150",
+    ),
+    ("missing_frames", lambda pred: pred.select(pred.frame > 40), "no detection in frames 1 to 40"),
+    ("empty_region", lambda pred: pred.select(pred.x < 3200), "next to no detection in a part of the field"),
+    ("photon_unit", lambda pred: dataclasses.replace(pred, photons=0.2 * pred.photons), "photons are 0.2 times"),
+]
+
+
+@pytest.mark.parametrize(("kind", "plant", "words"), NAMED)
+def test_what_no_change_of_rows_can_fix_is_named(kind: str, plant: Plant, words: str) -> None:
+    truth, pred = world()
+    photons = np.random.default_rng(0).lognormal(7, 0.5, len(truth) + len(pred))
+    truth = dataclasses.replace(truth, photons=photons[: len(truth)])
+    row = [int(np.argmin(np.abs(truth.x - x))) for x in pred.x]
+    pred = dataclasses.replace(pred, photons=truth.photons[row])
+    assert faults(truth, pred) == []
+    for look in (check_tables, check_window):
+        (finding,) = look(truth, plant(pred))
+        assert finding.kind == kind and finding.what().startswith(words)
+
+
+def test_rows_beside_their_frames_are_named() -> None:
+    truth, pred = world(per_frame=10)
+    rng = np.random.default_rng(0)
+    step = np.where(rng.random(len(pred)) < 0.2, rng.choice([-1, 1], len(pred)), 0)
+    (finding,) = check_tables(truth, dataclasses.replace(pred, frame=np.maximum(1, pred.frame + step)))
+    assert finding.kind == "frame_jitter" and finding.estimate == pytest.approx(0.2, abs=0.07)
+
+
+def test_depths_at_which_nothing_is_found_are_named() -> None:
+    truth, pred = world()
+    (finding,) = check_tables(truth, pred.select(pred.z < 100), dim=3)
+    assert finding.kind == "blind_depth" and not finding.is_fault
+    assert finding.estimate["found"][1] == pytest.approx(100, abs=130)  # layers of a tenth of 1200 nm
+
+
+def test_photons_of_a_truth_without_any_are_not_compared() -> None:
+    truth, pred = world()
+    nominal = dataclasses.replace(truth, photons=np.ones(len(truth)))
+    assert faults(nominal, dataclasses.replace(pred, photons=np.full(len(pred), 900.0))) == []
 
 
 def test_truncated() -> None:

@@ -24,7 +24,7 @@ def moved(table: fm.Localizations, x: float, y: float) -> fm.Localizations:
 
 def results(shift: float) -> dict[str, fm.Localizations]:
     """Three programs whose results share a shift."""
-    return {name: moved(found(TRUTH, k, 0.4, 20.0), shift, shift) for k, name in enumerate(("a", "b", "c"))}
+    return {name: moved(found(TRUTH, 10 + k, 0.4, 20.0), shift, shift) for k, name in enumerate(("a", "b", "c"))}
 
 
 def test_a_small_shift_that_all_share_is_one_note_about_the_truth(tmp_path: Path) -> None:
@@ -32,7 +32,7 @@ def test_a_small_shift_that_all_share_is_one_note_about_the_truth(tmp_path: Path
         table.to_pandas().to_csv(tmp_path / f"{name}.csv", index=False)
     out = run("compare", *(tmp_path / f"{name}.csv" for name in ("truth", "a", "b", "c")))
     said = [line for line in out.stderr.splitlines() if not line.startswith("assumed: ")]
-    assert len(said) == 1 and said[0].startswith("note: all 3 results are shifted by x +9"), said
+    assert len(said) == 1 and said[0].startswith("note: all 3 results are shifted by x +10"), said
     assert said[0].endswith("look at the origin of the truth")
     assert "its file is" not in out.stdout and "don't reflect the program" not in out.stdout
 

@@ -24,7 +24,12 @@ class FigureStyle:
 
     SECTION: ClassVar[str] = "Figures"
 
-    style: Style = option("own", 'Look of the figures: "own", or "paper" for axes and colours as printed there.')
+    style: Style = option(
+        "own",
+        "Look of the figures: own, or paper for axes and colours as printed there.",
+        metavar="NAME",
+        accepts="str",
+    )
 
     def __post_init__(self) -> None:
         if self.style not in ("own", "paper"):

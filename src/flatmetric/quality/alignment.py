@@ -1,4 +1,4 @@
-"""Fine errors of position: a shift, a scale of a few percent, a rotation of a degree, a drift over time.
+"""Fine errors of position: a shift, a scale of a few percent, a rotation of a degree, a shear, a drift over time.
 
 Displacements around their pile are fitted by shift + matrix * position + drift * time, robustly, again and again, so
 that pairs which the first fit misses come in.
@@ -24,11 +24,12 @@ _SMALLEST_CORE = 0.48  # of the pairs in the inner half of the window; a quarter
 _SMALLEST_CORE_OF_FEW, _MANY = 0.6, 100
 _FEWEST = 40  # pairs in the pile
 _WIDE = 4 * WINDOW  # nm: pairs that may come in
-_CAUTION = 1.5  # standard errors are taken this much larger: neighbours are not independent
+CAUTION = 1.5  # standard errors are taken this much larger: neighbours are not independent
 _FEWEST_MOLECULES = 12  # twice the six parameters of a linear map
 _ONE_MOLECULE = 25.0  # nm: true rows in one cell of this size are of one molecule
 _ROUNDS = 25  # of reweighting at most
 _MOST_REFINED = 5  # rounds of pairing again, at most; it ends where the pairs stay the same
+_SHEARED = 0.5  # of the larger of scale and angle: a stretch along one axis has as much of them as of shear
 _LARGEST = 0.2  # of a scale or an angle in radians: a fit that gives more has fitted noise
 
 
@@ -48,7 +49,9 @@ class _Fit:
 
 
 def scale_rotation_drift(case: Case) -> Finding | None:
-    """The most significant of a scale, a rotation and a drift, at the size the fit gives it."""
+    """The largest of a scale, a rotation and a drift that are significant, at the size the fit gives it; or a shear,
+    which has both of the first in it.
+    """
     fit = _fit(case)
     if fit is None:
         return None
@@ -59,11 +62,14 @@ def scale_rotation_drift(case: Case) -> Finding | None:
     # A wrong scale leaves the origin where it is, a rotation mostly the centre.
     sizes = abs(factor - 1) * 2 * fit.half, abs(angle) * fit.half, drift
     amounts = abs(factor - 1), abs(angle), drift
-    sigmas = [amount / max(_CAUTION * error, 1e-12) for amount, error in zip(amounts, fit.errors, strict=True)]
+    sigmas = [amount / max(CAUTION * error, 1e-12) for amount, error in zip(amounts, fit.errors, strict=True)]
     clear = [k for k in range(3) if sizes[k] >= _SMALLEST_EDGE and sigmas[k] >= SIGNIFICANT]
-    if not clear or amounts[0] > _LARGEST or amounts[1] > _LARGEST:
+    if amounts[0] > _LARGEST or amounts[1] > _LARGEST:
         return None
-    best = max(clear, key=lambda k: sizes[k])
+    best = max(clear, key=lambda k: sizes[k], default=None)
+    skewed = None if best == 2 else _shear(fit)
+    if best is None or skewed is not None:
+        return skewed
     certainty = certainty_of(sigmas[best])
     if best == 0:
         return dataclasses.replace(scale_finding(case, factor), certainty=certainty)
@@ -75,6 +81,25 @@ def scale_rotation_drift(case: Case) -> Finding | None:
     origin = 0.5 if still > 0.25 else 0.0
     estimate = {"x": float(fit.drift[0]), "y": float(fit.drift[1]), "frames": frames, "origin": origin}
     return Finding("drift", estimate, None, None, certainty)
+
+
+def _shear(fit: _Fit) -> Finding | None:
+    """Axes of different scales, or not at a right angle: a linear map that does more than turn and scale."""
+    matrix = fit.matrix
+    across, lean = (matrix[0, 0] - matrix[1, 1]) / 2, (matrix[0, 1] + matrix[1, 0]) / 2
+    other = math.hypot((matrix[0, 0] + matrix[1, 1]) / 2, (matrix[0, 1] - matrix[1, 0]) / 2)
+    amount = math.hypot(across, lean)
+    sigmas = amount / max(CAUTION * max(fit.errors[:2]), 1e-12)
+    if 2 * amount * fit.half < _SMALLEST_EDGE or sigmas < SIGNIFICANT:
+        return None
+    if amount < _SHEARED * other or max(amount, other) > _LARGEST:
+        return None
+    there = np.linalg.inv(np.eye(2) - matrix)  # from true positions to those in the result
+    about = fit.centre
+    if np.hypot(*fit.constant) > np.hypot(*(fit.constant - matrix @ fit.centre)):
+        about = np.zeros(2)
+    estimate = {"matrix": there.round(6).tolist(), "x": float(about[0]), "y": float(about[1])}
+    return Finding("shear", estimate, None, None, certainty_of(sigmas))
 
 
 def refined(case: Case, finding: Finding) -> Finding:
@@ -118,7 +143,7 @@ def _fit(case: Case) -> _Fit | None:
     t, p = case.rows
     dx, dy = displacements(case.truth, case.pred, case.rows)
     near = (dx - case.pile.x) ** 2 + (dy - case.pile.y) ** 2 <= _WIDE**2
-    molecule = _molecules(case, t[near])
+    molecule = molecules_of(case, t[near])
     p, moved = p[near], np.column_stack((dx[near], dy[near]))
     positions = np.column_stack((case.pred.x[p], case.pred.y[p]))
     low, high = np.percentile(positions, [1, 99], axis=0)
@@ -133,7 +158,7 @@ def _fit(case: Case) -> _Fit | None:
     solved = np.zeros((columns.shape[1], 2))
     solved[0] = case.pile.x, case.pile.y
     for _ in range(_ROUNDS):
-        weights = _weights(moved - columns @ solved, WINDOW)
+        weights = tukey_weights(moved - columns @ solved, WINDOW)
         square = columns.T @ (weights[:, None] * columns)
         if np.linalg.cond(square) > 1e8:
             return None
@@ -169,8 +194,16 @@ def _is_dense(residual: FloatArray) -> bool:
     return net > 0 and inner - background * WINDOW**2 / 4 >= _SMALLEST_CORE * net
 
 
-def _molecules(case: Case, rows: IntArray) -> IntArray:
-    """A number for each true row, the same for rows of one molecule: rows at one place."""
+def molecules_of(case: Case, rows: IntArray) -> IntArray:
+    """A number for each true row, the same for rows of one molecule: rows at one place.
+
+    Examples
+    --------
+    >>> from flatmetric.localizations import Localizations
+    >>> t = Localizations(frame=[1, 2, 2], x=[10.0, 12.0, 900.0], y=[5.0, 5.0, 5.0])
+    >>> molecules_of(Case.whole(t, t, 125, None, None), np.array([0, 1, 2])).tolist()
+    [0, 0, 1]
+    """
     own = cells(case.truth.x[rows], case.truth.y[rows], _ONE_MOLECULE)
     number: IntArray = np.unique(own, return_inverse=True)[1].reshape(-1)
     return number
@@ -189,8 +222,14 @@ def summed_by(group: IntArray, values: FloatArray) -> FloatArray:
     return sums
 
 
-def _weights(residual: FloatArray, radius: float) -> FloatArray:
-    """Tukey's biweight of the distance from the fit."""
+def tukey_weights(residual: FloatArray, radius: float) -> FloatArray:
+    """Tukey's biweight of the distance from the fit, nm.
+
+    Examples
+    --------
+    >>> tukey_weights(np.array([[0.0, 0.0], [3.0, 4.0]]), 5.0).tolist()
+    [1.0, 0.0]
+    """
     inside = 1 - (residual**2).sum(axis=1) / radius**2
     return np.where(inside > 0, inside, 0.0) ** 2
 
@@ -204,7 +243,7 @@ def shift(case: Case) -> Finding | None:
         return None
     dx, dy = displacements(case.truth, case.pred, case.rows)
     near = (dx - pile.x) ** 2 + (dy - pile.y) ** 2 <= WINDOW**2
-    molecule = _molecules(case, case.rows[0][near])
+    molecule = molecules_of(case, case.rows[0][near])
     apart = summed_by(molecule, np.column_stack((dx[near] - pile.x, dy[near] - pile.y)))
     spread = math.sqrt(float((apart**2).sum())) / max(pile.excess, 1.0)  # rows of one molecule err together
     if size < 5 * spread or len(apart) < _FEWEST_MOLECULES:

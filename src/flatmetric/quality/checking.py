@@ -13,7 +13,7 @@ from flatmetric.localizations import Localizations
 from flatmetric.matching.matched import rows_within, select_rows
 from flatmetric.options.rules import Protocol
 from flatmetric.options.scoring import DEFAULT_LAM
-from flatmetric.quality import alignment, content, depth, frames, geometry
+from flatmetric.quality import alignment, content, coverage, depth, frames, geometry, wandering
 from flatmetric.quality.case import WINDOW_PAIRS, Case, Spans, stretches, within
 from flatmetric.quality.findings import Finding, Findings
 from flatmetric.quality.pairing import SIGNIFICANT, Pile
@@ -119,15 +119,20 @@ def _check(
     if _frames_fit(findings):
         offset = sum(finding.estimate for finding in findings if finding.kind == "frame_offset")
         moved = pred if offset == 0 else dataclasses.replace(pred, frame=pred.frame - offset)
-        cut = content.truncated(truth, moved)
+        cut = None if _leaves_out(findings) else coverage.truncated(truth, moved)
         if cut is not None and len(case.spans) == 1:
-            cut = content.without_end(case, cut)
+            cut = coverage.without_end(case, cut)
         findings += [] if cut is None else [cut]
     return Findings(tuple(findings), truth, pred, lam)
 
 
 def _in_frames(table: Localizations, protocol: Protocol) -> Localizations:
     return select_rows(table, rows_within(table, dataclasses.replace(protocol, border=None)))
+
+
+def _leaves_out(findings: list[Finding]) -> bool:
+    """Whether only every second, third ... frame is there, so that the last ones may be missing as well."""
+    return any(finding.kind == "missing_frames" and "step" in finding.estimate for finding in findings)
 
 
 def _frames_fit(findings: list[Finding]) -> bool:
@@ -157,9 +162,10 @@ def _look(case: Case, protocol: Protocol) -> tuple[list[Finding], Case]:
         findings.append(Finding("worse_than_nothing", case.lam, None, None, 1.0))
     if case.pile.sigmas < SIGNIFICANT:
         return findings, case
-    border = content.blind_border(case) if protocol.border is None else None
-    judged = None if border is None else content.without_border(case, border)
-    return findings if judged is None else [*findings, judged], case
+    border = coverage.blind_border(case) if protocol.border is None else None
+    judged = None if border is None else coverage.without_border(case, border)
+    limits = [judged, coverage.empty_region(case), coverage.blind_depth(case)]
+    return [*findings, *(limit for limit in limits if limit is not None)], case
 
 
 def _gross(case: Case) -> _Step | None:
@@ -208,14 +214,37 @@ def _name(look: Callable[[Case], Finding | None]) -> Callable[[Case], _Step | No
     return step
 
 
+def _fine(case: Case) -> Finding | None:
+    """A scale, a rotation or a drift, and the path of the drift where it is not straight."""
+    finding = alignment.scale_rotation_drift(case)
+    if finding is None or finding.kind != "drift":
+        return finding
+    return wandering.wander(case) or finding
+
+
+def _note(look: Callable[[Case], Finding | None]) -> Callable[[Case], _Step | None]:
+    """A step that names what it finds in a result that fits, for which no change of the rows is a fix."""
+
+    def step(case: Case) -> _Step | None:
+        finding = look(case) if case.pile.sigmas >= SIGNIFICANT else None
+        return None if finding is None else (finding, case)
+
+    return step
+
+
 STEPS: tuple[tuple[Callable[[Case], _Step | None], int], ...] = (
     (_gross, 3),  # frames, axes and unit
     (_name(depth.flat), 1),
-    (_judge(alignment.scale_rotation_drift), 4),  # each, and one of them again
+    (_judge(_fine), 4),  # each, and one of them again
+    (_judge(wandering.wander), 1),
     (_judge(alignment.shift), 1),
     (_judge(alignment.z_sign, dim=3), 1),
     *((_judge(look, dim=3), 1) for look in (depth.scale, depth.tilt, depth.drift)),
     (_name(content.duplicates), 1),
+    (_judge(content.repeated_frames), 1),
+    (_note(frames.jitter), 1),
+    (_judge(content.near_duplicates), 1),
+    *((_note(look), 1) for look in (content.photon_unit, coverage.missing_frames)),
 )
 """What is looked for, in this order, each on the table with everything before it fixed; and how many findings it may
 give.

@@ -18,6 +18,7 @@ from flatmetric._dataclass import dataclass
 from flatmetric._display import Displayed
 from flatmetric.formats.read import read_table
 from flatmetric.localizations import Localizations, Provenance
+from flatmetric.matching.matcher import neighbours
 from flatmetric.options.reading import ReadOptions
 from flatmetric.options.scoring import DEFAULT_LAM
 
@@ -83,6 +84,31 @@ def _border_words(estimate: Any) -> str:
     return f"{share:.0f} % of the missed molecules lie within {width:g} nm of the edge"
 
 
+def _missing_words(estimate: Any) -> str:
+    step, share = estimate.get("step"), f"{100 * estimate['share']:.0f} % of the molecules"
+    if step is None:
+        return f"no detection in frames {estimate['first']} to {estimate['last']}, which have {share}"
+    if estimate["there"] == 1:
+        return f"detections in every {_ordinal(step)} frame only: the others have {share}"
+    return f"no detection in {step - estimate['there']} of every {step} frames, which have {share}"
+
+
+def _ordinal(number: int) -> str:
+    return f"{number}{'nd' if number == 2 else 'rd' if number == 3 else 'th'}"
+
+
+def _region_words(estimate: Any) -> str:
+    place = ", ".join(f"{axis} {estimate[axis][0]:.0f} to {estimate[axis][1]:.0f}" for axis in "xy")
+    share = 100 * estimate["share"]
+    return f"next to no detection in a part of the field ({place} nm) with {share:.0f} % of the molecules"
+
+
+def _depth_words(estimate: Any) -> str:
+    low, high = estimate["found"]
+    share = 100 * estimate["share"]
+    return f"next to no detection below {low} or above {high} nm of depth, where {share:.0f} % of the molecules are"
+
+
 def _shifted_back(pred: Localizations, estimate: Any) -> dict[str, Any]:
     change = {axis: getattr(pred, axis) - estimate[axis] for axis in "xy"}
     return change if pred.z is None else change | {"z": pred.z - estimate["z"]}
@@ -98,6 +124,29 @@ def _without_drift(pred: Localizations, estimate: Any) -> dict[str, Any]:
     first, last = estimate["frames"]
     time = (pred.frame - first) / max(1, last - first) - estimate["origin"]
     return {axis: getattr(pred, axis) - estimate[axis] * time for axis in "xy"}
+
+
+def _wandered(estimate: Any) -> float:
+    """The largest distance between two places of a path, nm."""
+    path = np.column_stack((estimate["x"], estimate["y"]))
+    return float(np.hypot(*(path[:, None] - path[None]).transpose(2, 0, 1)).max())
+
+
+def _without_path(pred: Localizations, estimate: Any) -> dict[str, Any]:
+    return {axis: getattr(pred, axis) - np.interp(pred.frame, estimate["frames"], estimate[axis]) for axis in "xy"}
+
+
+def _shear_words(estimate: Any) -> str:
+    matrix = np.array(estimate["matrix"])
+    x, y = np.hypot(*matrix)
+    angle = math.degrees(math.acos(float(matrix[:, 0] @ matrix[:, 1]) / (x * y)))
+    return f"x is {x:.4g} times and y {y:.4g} times as long as it should be, with {angle:.4g} degrees between them"
+
+
+def _unsheared(pred: Localizations, estimate: Any) -> dict[str, Any]:
+    back, about = np.linalg.inv(estimate["matrix"]), (estimate["x"], estimate["y"])
+    moved = np.column_stack((pred.x, pred.y)) - about
+    return dict(zip("xy", (moved @ back.T + about).T, strict=True))
 
 
 def _unscaled(pred: Localizations, estimate: Any) -> dict[str, Any]:
@@ -191,6 +240,20 @@ FINDINGS: dict[str, FindingType] = {
         truth="drift",
         unmeasured="positions drift over the movie",
     ),
+    "wander": FindingType(
+        lambda estimate: f"positions wander over the movie, {_wandered(estimate):.0f} nm from end to end of their path",
+        _without_path,
+        far=lambda estimate: _wandered(estimate) > _FAR_NM,
+        truth="drift",
+        unmeasured="positions wander over the movie",
+    ),
+    "shear": FindingType(
+        _shear_words,
+        _unsheared,
+        far=lambda estimate: bool(np.abs(np.array(estimate["matrix"]) - np.eye(2)).max() > _FAR_SHARE),
+        truth="axes",
+        unmeasured="the axes have different scales, or are not at a right angle",
+    ),
     "shift": FindingType(
         _shift_words,
         _shifted_back,
@@ -241,6 +304,41 @@ FINDINGS: dict[str, FindingType] = {
         harmless=True,
         far=lambda _: True,
     ),
+    "near_duplicates": FindingType(
+        lambda estimate: f"{estimate['rows']} rows have another within {estimate['distance']:g} nm in their frame",
+        lambda pred, estimate: pred.select(~near_copies(pred, estimate["distance"])).columns(),
+        far=lambda _: True,
+    ),
+    "repeated_frames": FindingType(
+        lambda rows: f"{rows} rows repeat one of another frame",
+        lambda pred, _: pred.select(~rows_of_other_frames(pred)).columns(),
+        far=lambda _: True,
+        truth="frames",
+    ),
+    "frame_jitter": FindingType(
+        lambda share: f"{100 * share:.0f} % of the rows fit in the frame before or after theirs, and not in their own",
+        step="write the frame of each row as in the movie",
+        far=lambda share: share > _WORTH,
+        truth="frames",
+        unmeasured="some rows are in a frame beside their own",
+    ),
+    "photon_unit": FindingType(
+        lambda factor: f"photons are {factor:g} times the true ones",
+        step="give the program the offset and the gain of the camera",
+        harmless=True,
+        far=lambda _: True,
+        truth="photons",
+        unmeasured="photons are in another unit",
+    ),
+    "missing_frames": FindingType(
+        _missing_words,
+        step="run the program on all frames",
+        far=lambda estimate: estimate["share"] > _WORTH,
+        truth="frames",
+        unmeasured="frames are missing",
+    ),
+    "empty_region": FindingType(_region_words, step="", is_limit=True),
+    "blind_depth": FindingType(_depth_words, step="", is_limit=True),
     "truncated": FindingType(
         lambda estimate: f"the result ends at frame {estimate['last_frame']} of {estimate['truth_last_frame']}",
         step="run the program to the end",
@@ -532,6 +630,41 @@ def repeated_rows(table: Localizations) -> BoolArray:
     repeats = np.zeros(len(table), dtype=bool)
     repeats[order[1:][alike]] = True
     return repeats
+
+
+def rows_of_other_frames(table: Localizations) -> BoolArray:
+    """Which rows have the position of one in an earlier frame, to the last digit.
+
+    Examples
+    --------
+    >>> rows_of_other_frames(Localizations(frame=[1, 2, 2], x=[5.0, 5.0, 6.0], y=[0.0, 0.0, 0.0])).tolist()
+    [False, True, False]
+    """
+    places = [column for column in (table.x, table.y, table.z) if column is not None]
+    order = np.lexsort([table.frame, *places])
+    alike = np.diff(table.frame[order]) > 0
+    for column in places:
+        alike &= column[order[1:]] == column[order[:-1]]
+    copies = np.zeros(len(table), dtype=bool)
+    copies[order[1:][alike]] = True
+    return copies
+
+
+def near_copies(table: Localizations, distance: float) -> BoolArray:
+    """Which rows have an earlier one as their nearest in the same frame, within a distance in nm, and three times as
+    much in depth.
+
+    Examples
+    --------
+    >>> t = Localizations(frame=[1, 1, 2], x=[5.0, 9.0, 5.0], y=[0.0, 0.0, 0.0])
+    >>> near_copies(t, 10.0).tolist()
+    [False, True, False]
+    """
+    apart, row = neighbours(table, table, dim=2, within=distance, apart=True)
+    copies: BoolArray = np.isfinite(apart) & (row < np.arange(len(table)))
+    if table.z is not None:
+        copies &= np.abs(table.z - table.z[row]) <= 3 * distance
+    return copies
 
 
 def reading_options(kind: str, estimate: Any, source: Provenance) -> dict[str, Any]:

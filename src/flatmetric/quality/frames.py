@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable
 
 import numpy as np
 
 from flatmetric._arrays import IntArray
+from flatmetric.localizations import Localizations
+from flatmetric.matching.matcher import Matches, match_frames
 from flatmetric.quality.case import MARGIN, Case
-from flatmetric.quality.findings import Finding, reading_options
+from flatmetric.quality.findings import Finding, near_copies, reading_options
 from flatmetric.quality.pairing import SIGNIFICANT, Pile, cells, certainty_of, displacements, find_pile
 
 _MOST_DETECTIONS = 4000  # standard error of a share 0.8 %
@@ -22,6 +25,10 @@ _CONTROL_SHIFTS = [
 _FITS = 0.2  # of the detections at places of molecules
 _ALWAYS_ON = 0.8  # of the detections fit in any frame, so the frames can't be distinguished
 _HERE = Pile(0.0, 0.0, 0.0, 0.0)
+_FAR_STEP = 5  # frames: most molecules are off by then
+_JITTERED = 0.015  # of the rows: a program may find a molecule in a frame that the truth leaves out
+_LOPSIDED = 3.0  # times as many before as after: an offset of some rows
+_CLOSE = 100.0  # nm between a detection and its molecule
 _AROUND = 60  # frames on each side that give the background of a peak
 
 
@@ -68,6 +75,32 @@ def offsets_with_shift(case: Case) -> Iterable[tuple[Finding, Pile]]:
     for offset in (*range(-MARGIN, 0), *range(1, MARGIN + 1)):
         pile = find_pile(*displacements(case.truth, case.pred, case.pairs(offset)))
         yield _offset(case, offset, pile.sigmas), pile
+
+
+def jitter(case: Case) -> Finding | None:
+    """Detections that are no molecule's of their frame, but of the frame before or after, where nothing else found it.
+
+    Five frames away such fits are those of other molecules.
+    """
+    truth = case.truth
+    pred = case.pred.select(~near_copies(case.pred, _CLOSE / 2))  # what is found twice is no molecule's
+    pred = dataclasses.replace(pred, x=pred.x - case.pile.x, y=pred.y - case.pile.y)
+    found = _matched(truth, pred)
+    truth = truth.select(~np.isin(np.arange(len(truth)), found.truth))
+    pred = pred.select(~np.isin(np.arange(len(pred)), found.pred))
+    before, after, *far = (
+        len(_matched(truth, dataclasses.replace(pred, frame=pred.frame + step)).pred)
+        for step in (-1, 1, -_FAR_STEP, _FAR_STEP)
+    )
+    chance = sum(far)
+    sigmas, share = _sigmas(before + after, chance), (before + after - chance) / len(case.pred)
+    if sigmas < SIGNIFICANT or share < _JITTERED or _LOPSIDED * min(before, after) < max(before, after):
+        return None
+    return Finding("frame_jitter", round(share, 3), None, None, certainty_of(sigmas))
+
+
+def _matched(truth: Localizations, pred: Localizations) -> Matches:
+    return match_frames(truth, pred, dim=2, tolerance=_CLOSE, tolerance_z=math.inf, matching="greedy", threads=1)
 
 
 def offset_anywhere(case: Case) -> Finding | None:
