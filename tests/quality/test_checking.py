@@ -195,7 +195,7 @@ FIXED: list[tuple[str, Plant]] = [
     ("shear", lambda pred: dataclasses.replace(pred, x=1.02 * pred.x)),
     ("shear", lambda pred: dataclasses.replace(pred, x=pred.x + 0.02 * pred.y)),
     ("wander", lambda pred: moved_along(pred, lambda time: 60 * np.sin(2 * np.pi * time))),
-    ("wander", lambda pred: moved_along(pred, lambda time: 80 * time**3)),
+    ("wander", lambda pred: moved_along(pred, lambda time: 150 * time**4)),
     ("near_duplicates", nearly_twice),
     ("repeated_frames", every_third_image_twice),
 ]
