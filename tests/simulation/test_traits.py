@@ -34,7 +34,10 @@ EXPECTED = {
     "frames of a run": 5 / 3,
     "dark frames between runs, median": 2.0,
     "dark frames between runs, mean": 2.0,
+    "frames of a run, 99 %": 2.96,  # 98 % of the way from 1 to 3
     "spread of z [nm]": 20.0,
+    "mean of z [nm]": 0.0,
+    "deeper than 500 nm, both ways [%]": 0.0,
 }
 
 
@@ -65,8 +68,9 @@ def test_the_training_set_is_like_the_real_one_whatever_its_structure() -> None:
     truth = fm.read(REAL_TRUTH)
     ratios = np.array([[row[3] for row in likeness(named("MT0.N1.LD"), truth, seed).rows] for seed in range(4)])
     assert (abs(ratios.mean(axis=0) - 1) < 0.1).all(), dict(zip(TRAITS, ratios.mean(axis=0), strict=True))
-    crowded = list(TRAITS).index("with another within 300 nm [%]")  # few, so that chance moves it most
-    assert (abs(np.delete(ratios, crowded, axis=1) - 1) < 0.1).all()
+    few = {"with another within 300 nm [%]", "z, 1 % [nm]", "deeper than 500 nm, both ways [%]", "mean of z [nm]"}
+    rare = np.array([name in few for name in TRAITS])  # so that the chance of one structure moves them most
+    assert (abs(ratios[:, ~rare] - 1) < 0.1).all() and (abs(ratios[:, rare] - 1) < 0.15).all()
 
 
 @pytest.mark.parametrize("seed", [0, 1])

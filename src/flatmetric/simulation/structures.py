@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -16,7 +17,7 @@ _MICROTUBULE_RADIUS_NM = 12.5  # half the known diameter of 25 nm
 _TUBES_PER_UM = 0.47
 CROWDED_NM = 300.0  # neighbours nearer than this have overlapping spots
 _CROWDED_SHARE, _CROWDED_FIELD_NM = 0.0425, 6400.0
-_DRAWS = 60  # structures tried until one is as crowded as the challenge's
+_DRAWS = 200  # structures tried until one is as crowded as the challenge's
 _ALIKE = 0.03  # relative difference in crowding that ends the draws
 _PULL, _PULL_NM = 0.9, 900.0  # how far a tube is drawn to another, and from how far
 _SMOOTH_NM = 150.0  # width of the smoothing of curves: microtubules are stiff
@@ -27,7 +28,16 @@ _CELLS_PER_UM2 = 0.55  # meshes of the network: about 1.3 um wide, as light micr
 _ER_RADIUS_NM = 30.0  # of a tubule; literature gives diameters of 50 to 100 nm
 _ER_BULGE = 0.12  # sideways bend of a tubule against its length
 _SHEET_WAVES_NM = (5000.0, 5500.0, 3000.0)  # along x, y and both: the sheet of the network rises and falls
-_Z_SPREAD = 0.195  # standard deviation of z, of the layer's thickness
+_DEPTH_NM = 1300.0
+_DEGREE = 5  # of the change
+_DEEP_NM, _DEEP_SHARE = 500.0, 0.081
+_DEEP_MATTERS = 0.5  # as much as crowding
+_LAID = 4  # times, since a line is longer where it is steep
+_PARTS = (0.0, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 1.0)
+_HEIGHTS_NM = tuple(
+    map(float, (-656, -628, -549, -438, -307, -159, -117, -39, 46, 111, 131, 167, 249, 333, 469, 557, 623))
+)
+"""The depths below which these parts of the challenge's labels lie, in a layer of that thickness."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +56,7 @@ class Tubes:
 def microtubules(field: float, depth: float, rng: np.random.Generator) -> Tubes:
     """Smooth curves through a square `field` (nm) and a layer about `depth` (nm) thick around z = 0; tubes of 25 nm.
 
-    They are drawn until they are crowded as those of the challenge.
+    They are drawn until they are as crowded as those of the challenge, and as much of them as deep.
 
     Examples
     --------
@@ -55,15 +65,16 @@ def microtubules(field: float, depth: float, rng: np.random.Generator) -> Tubes:
     (12.5, 3)
     """
     wanted = _CROWDED_SHARE * (_CROWDED_FIELD_NM / field) ** 2
-    best, least = _draw_tubes(field, rng), math.inf
+    best: tuple[FloatArray, ...] = ()
+    least = math.inf
     for _ in range(_DRAWS):
-        lines = _draw_tubes(field, rng)
-        off = abs(math.log(_crowding(lines) / wanted))
+        lines = _in_layer(_draw_tubes(field, rng), depth)
+        off = max(abs(math.log(_crowding(lines) / wanted)), _DEEP_MATTERS * abs(_deep(lines, depth) / _DEEP_SHARE - 1))
         if off < least:
             best, least = lines, off
         if least < _ALIKE:
             break
-    return Tubes(_in_layer(best, depth), _MICROTUBULE_RADIUS_NM)
+    return Tubes(best, _MICROTUBULE_RADIUS_NM)
 
 
 def _draw_tubes(field: float, rng: np.random.Generator) -> list[FloatArray]:
@@ -91,7 +102,14 @@ def _drawn_to(lines: list[FloatArray], line: FloatArray) -> FloatArray:
     return np.column_stack([gaussian_filter1d(xy, _SMOOTH_NM / _STEP_NM, axis=0, mode="nearest"), line[:, 2]])
 
 
-def _crowding(lines: list[FloatArray]) -> float:
+def _deep(lines: Sequence[FloatArray], depth: float) -> float:
+    """The part of the lines beyond 500 nm, of a layer of 1300 nm."""
+    length = np.concatenate([_lengths(line) for line in lines])
+    z = np.concatenate([(line[1:, 2] + line[:-1, 2]) / 2 for line in lines])
+    return float(length[np.abs(z) > _DEEP_NM * depth / _DEPTH_NM].sum() / length.sum()) if depth else _DEEP_SHARE
+
+
+def _crowding(lines: Sequence[FloatArray]) -> float:
     """The part of all labels that is close to a label, seen from above."""
     from scipy.spatial import cKDTree
 
@@ -100,10 +118,17 @@ def _crowding(lines: list[FloatArray]) -> float:
 
 
 def _in_layer(lines: list[FloatArray], depth: float) -> tuple[FloatArray, ...]:
-    """Lines whose z spreads around 0 as in the challenge."""
-    z = np.concatenate(lines)[:, 2]
-    scale = _Z_SPREAD * depth / z.std()
-    return tuple(np.column_stack([line[:, :2], (line[:, 2] - z.mean()) * scale]) for line in lines)
+    """Lines whose depths are spread along their length as in the challenge, as nearly as a smooth change can do it."""
+    middle = np.concatenate([(line[1:, 2] + line[:-1, 2]) / 2 for line in lines])
+    order = np.argsort(middle)
+    laid = tuple(lines)
+    for _ in range(_LAID):
+        length = np.concatenate([_lengths(line) for line in laid])[order]
+        parts = (np.cumsum(length) - length / 2) / length.sum()
+        heights = np.interp(parts, _PARTS, _HEIGHTS_NM)
+        height = np.polynomial.Polynomial.fit(middle[order], heights, _DEGREE, w=np.sqrt(length))
+        laid = tuple(np.column_stack([line[:, :2], height(line[:, 2])]) for line in lines)
+    return tuple(line * (1.0, 1.0, depth / _DEPTH_NM) for line in laid)
 
 
 def _wandering(field: float, rng: np.random.Generator) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from flatmetric.matching.molecules import rows_by_place, with_molecules
 from flatmetric.simulation.datasets import Dataset
 from flatmetric.simulation.movie import molecules
 from flatmetric.simulation.structures import CROWDED_NM
+
+_DEEP_NM = 500.0  # where spots of common optics are hard to see
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,6 +114,13 @@ def _photons(share: float) -> Callable[[Shining], float | None]:
     return of
 
 
+def _depth(measured: Callable[[FloatArray], Any]) -> Callable[[Shining], float | None]:
+    def of(side: Shining) -> float | None:
+        return None if side.truth.z is None else float(measured(side.truth.z))
+
+    return of
+
+
 TRAITS: Mapping[str, Callable[[Shining], float | None]] = {
     "molecules in a frame": lambda side: float(side.per_frame.mean()),
     "density [1/um2]": lambda side: float(side.per_frame.mean()) / side.area,
@@ -123,9 +133,14 @@ TRAITS: Mapping[str, Callable[[Shining], float | None]] = {
     "frames of a molecule": lambda side: len(side.truth) / (int(side.molecule.max()) + 1),
     "runs of a molecule": lambda side: len(side.run_lengths) / (int(side.molecule.max()) + 1),
     "frames of a run": lambda side: float(side.run_lengths.mean()),
+    "frames of a run, 99 %": lambda side: float(np.quantile(side.run_lengths, 0.99)),
     "dark frames between runs, median": lambda side: _median(side.dark_frames),
     "dark frames between runs, mean": lambda side: float(side.dark_frames.mean()) if len(side.dark_frames) else None,
-    "spread of z [nm]": lambda side: None if side.truth.z is None else float(np.std(side.truth.z)),
+    "spread of z [nm]": _depth(np.std),
+    "mean of z [nm]": _depth(np.mean),
+    "z, 1 % [nm]": _depth(lambda z: np.quantile(z, 0.01)),
+    "z, 99 % [nm]": _depth(lambda z: np.quantile(z, 0.99)),
+    f"deeper than {_DEEP_NM:g} nm, both ways [%]": _depth(lambda z: 100 * np.mean(np.abs(z) > _DEEP_NM)),
 }
 """From a name and its unit to how it is computed; None where the truth does not say."""
 
