@@ -38,7 +38,7 @@ def run_challenge(out: Path, recipes: Path, programs: Path) -> None:
 def test_recipes_run_and_their_outputs_are_converted(tmp_path: Path) -> None:
     bin_folder = tmp_path / "bin"
     bin_folder.mkdir()
-    pixels = "frame,x,y\\n" + "".join(f"{k % 4},{5 + k % 50},{7 + k % 40}\\n" for k in range(60))
+    pixels = "frame,x,y\\n" + "".join(f"{k % 4},{5.0 + 37 * k % 53},{7.0 + 23 * k % 47}\\n" for k in range(60))
     stand_in(bin_folder, "my-program", f"open(sys.argv[2], 'w').write('{pixels}')")
     stand_in(bin_folder, "my-other", f"open(sys.argv[2] + '/there.csv', 'w').write('{pixels}')")
     stand_in(bin_folder, "my-wrong", "open(sys.argv[2], 'w').write('nothing of use')")

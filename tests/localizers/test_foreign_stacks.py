@@ -109,7 +109,7 @@ def beads(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def test_beads_of_other_optics_are_refused(beads: dict[str, Path], tmp_path: Path) -> None:
-    made = fm.simulate(dataset="MT3.N2.LD", modality="AS", frames=40, out=tmp_path)
+    made = fm.simulate(dataset="MT3.N2.LD", modality="AS", frames=40, seed=1, out=tmp_path)
     alone = shutil.copy(made.stack, tmp_path / "alone.tif")
     with pytest.raises(InputError, match=r"DH\.tif: its beads don't look like the spots of .*alone\.tif"):
         fm.localize(alone, beads=beads["DH"], bead_step=100.0, offset=100.0, photons_per_count=1 / 6)
