@@ -135,8 +135,9 @@ def _alarms_in_folder(folder: Path) -> list[tuple[str, list[str]]]:
             known = {"shift"}
             true = truth.select(truth.frame <= 64)
         else:
-            # What trackpy calls photons is the sum over a spot.
-            known, true = ({"photon_unit"} if path.name.startswith("trackpy") else set()), truth
+            known, true = set(), truth
+        if path.name.startswith("trackpy"):
+            known.add("photon_unit")  # what it gives is the sum over a spot
         kinds: list[str] = [f.kind for look in (check_tables, check_window) for f in look(true, pred)]
         said.append((f"{folder.name}/{path.name}", [kind for kind in kinds if kind not in NO_FAULT | known]))
     return said

@@ -85,10 +85,11 @@ def write_stack(
     pixels: int,
     pixel_size: float,
     channels: int = 1,
+    rows: int | None = None,
 ) -> None:
-    """Write square images (pixels, pixels) as OME-TIFF with the pixel size in nm: whole or not at all.
+    """Write images (rows, pixels), by default square, as OME-TIFF with the pixel size in nm: whole or not at all.
 
-    With several `channels` an image is as many squares side by side.
+    With several `channels` an image is as many of them side by side.
 
     Examples
     --------
@@ -101,8 +102,9 @@ def write_stack(
     """
     from tifffile import TiffWriter
 
-    description = _ome_xml(frames, pixels * channels, pixels, pixel_size)
-    big = frames * (pixels * channels * pixels * 2 + _PAGE_OVERHEAD) > _BIG
+    height = rows or pixels
+    description = _ome_xml(frames, pixels * channels, height, pixel_size)
+    big = frames * (pixels * channels * height * 2 + _PAGE_OVERHEAD) > _BIG
     with whole_file(path) as unfinished, TiffWriter(unfinished, bigtiff=big) as writer:
         for at, image in enumerate(images):
             writer.write(

@@ -69,7 +69,7 @@ def test_a_data_set_is_held_against_a_truth_without_making_images(simulated: Pat
     assert out.stdout.startswith("MT3.N2.LD against activations.csv: ") and "traits agree within 10 %" in out.stdout
     assert sorted(p.name for p in tmp_path.iterdir()) == ["comparison.csv", "comparison.pdf", "comparison.png"]
     header, *rows = (tmp_path / "comparison.csv").read_text().splitlines()
-    assert header == "trait,simulated,truth,ratio" and len(rows) == 14
+    assert header == "trait,simulated,truth,ratio" and len(rows) == 19
     assert rows[0].split(",")[3] == repr(float(rows[0].split(",")[1]) / float(rows[0].split(",")[2]))
     out = run(*arguments, "--compare", tmp_path / "none.csv", "--out", tmp_path)
     assert out.returncode == 2 and out.stderr.count("\n") == 1

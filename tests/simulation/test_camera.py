@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,6 +42,16 @@ def test_counts_stay_within_16_bits() -> None:
 @pytest.mark.parametrize(
     "wrong", [{"quantum_efficiency": 1.1}, {"gain": 0.0}, {"readout": -1.0}, {"spurious": math.nan}]
 )
-def test_wrong_cameras_are_refused(wrong: dict[str, float]) -> None:
+def test_wrong_cameras_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=next(iter(wrong))):
         Camera(**wrong)
+
+
+def test_without_multiplication_the_noise_is_that_of_the_photons() -> None:
+    camera = Camera(
+        quantum_efficiency=1.0, gain=1.0, electrons_per_count=0.5, spurious=0.0, readout=1.5, multiplies=False
+    )
+    counts = camera.expose(np.full((400, 400), 30.0), np.random.default_rng(0)).astype(float)
+    assert counts.mean() == pytest.approx(100 + 60, rel=0.01)
+    assert counts.var() == pytest.approx(4 * (30 + 1.5**2) + 1 / 12, rel=0.02)
+    assert camera.variance(np.array(30.0)) == pytest.approx(counts.var(), rel=0.02)

@@ -30,7 +30,7 @@ from flatmetric.localizers.registry import METHODS, Method, participant
 from flatmetric.options.reading import ReadOptions
 from flatmetric.simulation.datasets import PAPER, Dataset
 from flatmetric.simulation.folder import STACK, is_simulated, simulate_folder
-from flatmetric.simulation.optics import Optics, channels_of
+from flatmetric.simulation.optics import Gaussian, Optics, channels_of
 from flatmetric.simulation.pupil import Pupil
 from flatmetric.version import __version__
 
@@ -117,7 +117,7 @@ def taking_part(names: Sequence[str], pupils: Sequence[Optics]) -> list[str]:
 
 
 def _fits(method: Method, optics: Optics) -> bool:
-    if isinstance(optics, Pupil) and optics.is_round:
+    if (isinstance(optics, Pupil) and optics.is_round) or (isinstance(optics, Gaussian) and optics.astigmatism == 0):
         return method.shape != "needed"
     if isinstance(optics, Pupil) and (optics.helix or channels_of(optics) > 1):
         return method.shape == "depth"

@@ -17,7 +17,7 @@ from flatmetric.execution.progress import Progress
 from flatmetric.execution.workers import Workers
 from flatmetric.localizers.base import usual
 from flatmetric.localizers.registry import METHODS
-from flatmetric.simulation.datasets import Dataset
+from flatmetric.simulation.datasets import PLACES, Dataset
 from flatmetric.statistics.entries import Entry
 from flatmetric.statistics.ranking import kind_of
 
@@ -55,7 +55,8 @@ def same_as_defaults(trained: Sequence[Trained]) -> list[str]:
 
 
 def training_set(dataset: Dataset) -> Dataset:
-    """A short data set of microtubules with the density, noise, optics and camera of another; never longer than that.
+    """A short data set like another in density, noise, optics and camera, of microtubules or at the other's places;
+    never longer than that.
 
     Examples
     --------
@@ -70,7 +71,7 @@ def training_set(dataset: Dataset) -> Dataset:
     return dataclasses.replace(
         dataset,
         name=f"MT0.{challenge[1]}" if challenge else kind,
-        structure="microtubules",
+        structure=PLACES if dataset.structure == PLACES else "microtubules",
         frames=int(enough),
     )
 

@@ -46,9 +46,9 @@ def simulate(keywords: Keywords, flags: SimulateFlags) -> None:
     dataset = made.dataset
     assert dataset is not None
     print(
-        f"{dataset.name}: {dataset.frames} frames of {dataset.pixels} x {dataset.pixels} pixels, "
+        f"{dataset.name}: {dataset.frames} frames of {dataset.pixels} x {dataset.rows or dataset.pixels} pixels, "
         f"{made.rows} true rows, "
-        f"{made.rows / dataset.frames / (dataset.width / 1000) ** 2:.3g} per um2 and frame"
+        f"{made.rows / dataset.frames / dataset.width / dataset.height * 1e6:.3g} per um2 and frame"
     )
     print(f"written: {made.stack}, {made.truth.name}, simulation.json")
 

@@ -1,4 +1,4 @@
-"""An electron-multiplying camera: from expected photons to 16-bit counts."""
+"""A camera, with electron multiplication or without: from expected photons to 16-bit counts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _LARGEST = 65535  # of 16 bits
 class Camera:
     """An EMCCD: `gain` multiplies electrons; `electrons_per_count` and `offset` (counts) turn them into numbers.
 
-    `spurious` is the mean clock-induced charge and `readout` the noise, both in electrons.
+    `spurious` is the mean clock-induced charge and `readout` the noise, both in electrons. A camera that does not
+    multiply (`multiplies` false: CCD, sCMOS) has no noise from that; its gain is 1.
     """
 
     quantum_efficiency: float = 0.9
@@ -25,6 +26,7 @@ class Camera:
     readout: float = 74.4
     electrons_per_count: float = 45.0
     offset: float = 100.0
+    multiplies: bool = True
 
     def __post_init__(self) -> None:
         if not 0 < self.quantum_efficiency <= 1:
@@ -52,7 +54,7 @@ class Camera:
         return np.asarray(self.offset + (self.quantum_efficiency * photons + self.spurious) * self._amplification)
 
     def variance(self, photons: FloatArray) -> FloatArray:
-        """Variance of the counts: twice the shot noise, the readout noise, and that of rounding.
+        """Variance of the counts: that of photons, twice if electrons are multiplied, of the readout and of rounding.
 
         Examples
         --------
@@ -61,7 +63,7 @@ class Camera:
         """
         electrons = self.quantum_efficiency * photons + self.spurious
         readout = (self.readout / self.electrons_per_count) ** 2
-        return np.asarray(2 * electrons * self._amplification**2 + readout + 1 / 12)
+        return np.asarray((1 + self.multiplies) * electrons * self._amplification**2 + readout + 1 / 12)
 
     @property
     def _amplification(self) -> float:
@@ -79,7 +81,7 @@ class Camera:
         ((2, 3), 'uint16')
         """
         electrons = rng.poisson(self.quantum_efficiency * photons + self.spurious)
-        multiplied = rng.standard_gamma(electrons) * self.gain
+        multiplied = (rng.standard_gamma(electrons) if self.multiplies else 1.0 * electrons) * self.gain
         multiplied += rng.normal(0.0, self.readout, photons.shape)
         counts = np.rint(multiplied / self.electrons_per_count + self.offset)
         return np.clip(counts, 0, _LARGEST).astype(np.uint16)

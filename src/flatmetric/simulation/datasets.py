@@ -16,6 +16,7 @@ from flatmetric.simulation.blinking import Photophysics
 from flatmetric.simulation.camera import Camera
 from flatmetric.simulation.optics import KINDS, Optics
 from flatmetric.simulation.pupil import Pupil
+from flatmetric.simulation.scene import Scene
 from flatmetric.simulation.structures import STRUCTURES
 
 MODALITIES: Mapping[str, Pupil] = {
@@ -36,6 +37,8 @@ MODALITIES: Mapping[str, Pupil] = {
 
 Astigmatism was fitted to images of the challenge's training set, the double helix to its beads.
 """
+PLACES = "places"
+"""The structure of a data set whose molecules lie at places of its scene."""
 _MOST_MOLECULES_PER_FRAME = 100_000  # a frame then takes seconds; more is surely a typo
 _LEAST_WIDTH_NM, _MOST_WIDTH_NM = 500.0, 1e6
 
@@ -60,6 +63,9 @@ class Dataset:
     `photons` is the number that a molecule in the middle of the field sends to the camera in a whole frame. Towards the
     edges of the field it is less, by the profile of a `beam` of this radius (0: the same everywhere). Molecules differ
     by a log-normal factor of mean 1 and spread `photons_spread`. `background` is in photons per pixel and frame.
+
+    The field has `pixels` columns and as many rows, or `rows`. What is taken from a movie is in `scene`; the structure
+    is "places" where molecules are at the places of the scene.
     """
 
     name: str
@@ -71,28 +77,35 @@ class Dataset:
     photons_spread: float = 0.0
     beam: float = 2900.0
     pixels: int = 64
+    rows: int = 0
     pixel_size: float = 100.0
     depth: float = 1300.0
     photophysics: Photophysics = field(default_factory=Photophysics)
     optics: Optics = field(default_factory=Pupil)
     camera: Camera = field(default_factory=Camera)
+    scene: Scene = field(default_factory=Scene)
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", self.name):
             raise InputError(f"name is {self.name!r}; give letters, digits, dots, dashes: it names a folder")
-        if self.structure not in STRUCTURES:
-            raise InputError(f"structure is {self.structure!r}; give one of {', '.join(STRUCTURES)}")
-        for name, least, most in (("frames", 1, 10_000_000), ("pixels", 8, 2048)):
+        if self.structure not in (*STRUCTURES, PLACES):
+            raise InputError(f"structure is {self.structure!r}; give one of {', '.join((*STRUCTURES, PLACES))}")
+        if (self.structure == PLACES) != bool(self.scene.places):
+            raise InputError(f"structure is {self.structure!r}; {PLACES!r} goes with a file of places in the scene")
+        for name, least, most in (("frames", 1, 10_000_000), ("pixels", 8, 2048), ("rows", 8, 2048)):
             value = getattr(self, name)
+            if name == "rows" and value == 0:
+                continue
             if not isinstance(value, int) or not least <= value <= most:
                 raise InputError(f"{name} is {value}; give a whole number from {least} to {most}")
         for name, positive in (("density", True), ("photons", True), ("pixel_size", True), ("depth", False)):
             self._check_number(name, positive)
         for name in ("background", "photons_spread", "beam"):
             self._check_number(name, False)
-        if not _LEAST_WIDTH_NM <= self.width <= _MOST_WIDTH_NM:
-            limits = f"{_LEAST_WIDTH_NM:g} to {_MOST_WIDTH_NM:g} nm"
-            raise InputError(f"pixels x pixel_size is {self.width:g} nm; give a field of {limits}")
+        for size in (self.width, self.height):
+            if not _LEAST_WIDTH_NM <= size <= _MOST_WIDTH_NM:
+                limits = f"{_LEAST_WIDTH_NM:g} to {_MOST_WIDTH_NM:g} nm"
+                raise InputError(f"pixels x pixel_size is {size:g} nm; give a field of {limits}")
         if isinstance(self.optics, Pupil) and self.pixel_size > self.optics.largest_pixel:
             raise InputError(
                 f"pixel_size is {self.pixel_size:g}; give at most {self.optics.largest_pixel:.0f} nm for this pupil, "
@@ -108,13 +121,18 @@ class Dataset:
 
     @property
     def width(self) -> float:
-        """Side of the square field, nm."""
+        """The field along x, nm."""
         return self.pixels * self.pixel_size
+
+    @property
+    def height(self) -> float:
+        """The field along y, nm."""
+        return (self.rows or self.pixels) * self.pixel_size
 
     @property
     def per_frame(self) -> float:
         """Shining molecules in a frame, on average."""
-        return self.density * (self.width / 1000) ** 2
+        return self.density * self.width * self.height / 1e6
 
     def with_modality(self, modality: str) -> Dataset:
         """The same data set with a round (2D) or an astigmatic spot (AS), a double helix (DH) or two planes (BP).
@@ -199,7 +217,11 @@ def named(name: str) -> Dataset:
 def _from_file(path: Path) -> Dataset:
     content = read_toml(path)
     content.setdefault("name", path.stem)
-    parts: dict[str, type] = {"photophysics": Photophysics, "camera": Camera}
+    parts: dict[str, type] = {"photophysics": Photophysics, "camera": Camera, "scene": Scene}
+    if isinstance(content.get("scene"), dict):
+        for name in ("places", "background"):
+            if isinstance(content["scene"].get(name), str):
+                content["scene"][name] = str(path.parent / content["scene"][name])
     if "optics" in content:
         content["optics"] = optics_from(content["optics"], f"{path}: [optics]", path.parent)
     for part, built_as in parts.items():
@@ -229,6 +251,7 @@ def optics_from(content: Any, where: str, folder: Path = Path()) -> Optics:
 _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "str": ((str,), "a text"),
     "int": ((int,), "a whole number"),
+    "bool": ((bool,), "true or false"),
     "float": ((int, float), "a number"),
     "tuple[float, ...]": ((tuple,), "numbers in brackets"),
 }
@@ -245,7 +268,9 @@ def _built(kind: type, content: Any, where: str) -> Any:
         if isinstance(value, list) and all(type(one) in (int, float) for one in value):
             value = content[name] = tuple(map(float, value))
         kind_of = _KINDS.get(str(fields[name].type))
-        if kind_of is not None and (isinstance(value, bool) or not isinstance(value, kind_of[0])):
+        if kind_of is not None and (
+            isinstance(value, bool) != (kind_of[0] == (bool,)) or not isinstance(value, kind_of[0])
+        ):
             raise InputError(f"{where}: {name} is {value!r}; give {kind_of[1]}")
     needed = dataclasses.MISSING
     missing = [n for n, f in fields.items() if n not in content and f.default is needed and f.default_factory is needed]

@@ -78,6 +78,7 @@ def simulate_folder(
             frames,
             frames=dataset.frames,
             pixels=dataset.pixels,
+            rows=dataset.rows or dataset.pixels,
             pixel_size=dataset.pixel_size,
             channels=channels_of(dataset.optics),
         )

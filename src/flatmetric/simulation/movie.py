@@ -11,7 +11,7 @@ from flatmetric._arrays import FloatArray
 from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations
 from flatmetric.simulation.blinking import molecules_needed, on_fractions, stays_on
-from flatmetric.simulation.datasets import Dataset
+from flatmetric.simulation.datasets import PLACES, Dataset
 from flatmetric.simulation.optics import channels_of, spots
 from flatmetric.simulation.structures import STRUCTURES, Tubes, label
 
@@ -34,13 +34,15 @@ def structure(dataset: Dataset, seed: int) -> Tubes:
 
 
 def _structure(dataset: Dataset, rng: np.random.Generator) -> Tubes:
-    return STRUCTURES[dataset.structure](dataset.width, dataset.depth, rng)
+    if dataset.structure == PLACES:
+        return Tubes((), 0.0)
+    return STRUCTURES[dataset.structure](max(dataset.width, dataset.height), dataset.depth, rng)
 
 
 def molecules(dataset: Dataset, seed: int, tubes: Tubes | None = None) -> Localizations:
     """The truth: a row for each molecule and frame in which it shines, with its id (from 1) and its photons.
 
-    The density of shining molecules is that of the square field; labels outside it are dropped. With `tubes`, of
+    The density of shining molecules is that of the field; labels outside it are dropped. With `tubes`, of
     `structure`, the molecules sit on these: the same structure with new blinking.
 
     Examples
@@ -59,14 +61,19 @@ def molecules(dataset: Dataset, seed: int, tubes: Tubes | None = None) -> Locali
             f"{dataset.name}: would take {expected:.3g} molecules that are on {dataset.photophysics.blinks:g} times; "
             "give fewer frames, a lower density, or shorter dark_time and fewer blinks"
         )
-    count = int(rng.poisson(expected))
-    places = label(tubes, count, rng)
-    activated = rng.uniform(begin, dataset.frames, count)
+    if dataset.structure == PLACES:
+        activated = dataset.scene.activated(begin, dataset.frames, expected, rng)
+        count = len(activated)
+        places = dataset.scene.drawn(count, rng)
+    else:
+        count = int(rng.poisson(expected))
+        places = label(tubes, count, rng)
+        activated = rng.uniform(begin, dataset.frames, count)
     # The mean of a log-normal of this median is 1.
     brightness = rng.lognormal(-(dataset.photons_spread**2) / 2, dataset.photons_spread, count)
     shining = on_fractions(stays_on(activated, dataset.photophysics, rng), dataset.frames)
     photons = dataset.photons * (brightness * _illumination(places, dataset))[shining.molecule] * shining.fraction
-    inside = np.asarray(((places[:, :2] >= 0) & (places[:, :2] < dataset.width)).all(axis=1))
+    inside = np.asarray(((places[:, :2] >= 0) & (places[:, :2] < (dataset.width, dataset.height))).all(axis=1))
     kept = np.flatnonzero((photons >= _DIMMEST * dataset.photons) & inside[shining.molecule])
     molecule = shining.molecule[kept]
     _, ids = np.unique(molecule, return_inverse=True)
@@ -78,14 +85,14 @@ def _illumination(places: FloatArray, dataset: Dataset) -> FloatArray:
     """How much of the light in the middle of the field there is at each place."""
     if dataset.beam == 0:
         return np.ones(len(places))
-    off_centre = np.hypot(*(places[:, :2] - dataset.width / 2).T)
+    off_centre = np.hypot(*(places[:, :2] - (dataset.width / 2, dataset.height / 2)).T)
     return np.asarray(np.exp(-((off_centre**2 / (2 * dataset.beam**2)) ** _BEAM_FLATNESS)))
 
 
 def images(
     truth: Localizations, dataset: Dataset, seed: int, frames: range | None = None
 ) -> Iterator[npt.NDArray[np.uint16]]:
-    """The frames in order, each (pixels, pixels) with rows along y, in counts of the camera; channels side by side.
+    """The frames in order, each (rows, pixels) with rows along y, in counts of the camera; channels side by side.
 
     With `frames` (from 0) only those, the same as in the whole movie.
 
@@ -100,12 +107,14 @@ def images(
     order = np.argsort(truth.frame, kind="stable")
     xyz = np.column_stack([truth.x, truth.y, truth.z])[order]
     photons = truth.photons[order]
-    channels = channels_of(dataset.optics)
+    channels, down = channels_of(dataset.optics), dataset.rows or dataset.pixels
     starts = np.searchsorted(truth.frame[order], np.arange(1, dataset.frames + 2))
     for frame in range(dataset.frames) if frames is None else frames:
         rows = slice(starts[frame], starts[frame + 1])
-        expected = dataset.background / channels + spots(
-            xyz[rows], photons[rows], dataset.optics, pixels=dataset.pixels, pixel_size=dataset.pixel_size
+        lit = spots(
+            xyz[rows], photons[rows], dataset.optics, pixels=dataset.pixels, pixel_size=dataset.pixel_size, rows=down
         )
+        background = dataset.scene.background_at(frame, dataset.frames, dataset.background, (down, dataset.pixels))
+        expected = background / channels + lit
         # Each frame has its own random stream, so it does not depend on the number of frames.
         yield dataset.camera.expose(expected, np.random.default_rng([seed, _IMAGES, frame]))

@@ -20,14 +20,18 @@ class Gaussian:
     """The quick choice: a spot whose width grows like a Gaussian beam's. Lengths in nm.
 
     `sigma` is the width in focus, `focal_depth` the distance from focus at which it is sqrt(2) times that. With
-    `astigmatism` a the spot is sharpest in x at z = a and in y at z = -a; 0 is a round spot.
+    `astigmatism` a the spot is sharpest in x at z = a and in y at z = -a; 0 is a round spot. `aspect` is the width
+    along x over that along y, at any depth.
     """
 
     sigma: float = 110.0
     focal_depth: float = 400.0
     astigmatism: float = 0.0
+    aspect: float = 1.0
 
     def __post_init__(self) -> None:
+        if not 0.1 <= self.aspect <= 10:
+            raise InputError(f"aspect is {self.aspect}; give a ratio from 0.1 to 10")
         for name in ("sigma", "focal_depth"):
             if not 0 < getattr(self, name) < 1e5:
                 raise InputError(f"{name} is {getattr(self, name)}; give a length in nm above 0 and below 1e5")
@@ -43,8 +47,8 @@ class Gaussian:
         [[100.0, 166.666666667], [100.0, 166.666666667]]
         """
         return (
-            self.sigma * np.hypot(1.0, (z - self.astigmatism) / self.focal_depth),
-            self.sigma * np.hypot(1.0, (z + self.astigmatism) / self.focal_depth),
+            self.sigma * np.hypot(1.0, (z - self.astigmatism) / self.focal_depth) * np.sqrt(self.aspect),
+            self.sigma * np.hypot(1.0, (z + self.astigmatism) / self.focal_depth) / np.sqrt(self.aspect),
         )
 
 
@@ -90,10 +94,13 @@ def _from_beads(file: str, pixel_size: float, z_step: float) -> Psf:
     return measured(open_stack(Path(file)), pixel_size, z_step)
 
 
-def spots(xyz: FloatArray, photons: FloatArray, optics: Optics, *, pixels: int, pixel_size: float) -> FloatArray:
+def spots(
+    xyz: FloatArray, photons: FloatArray, optics: Optics, *, pixels: int, pixel_size: float, rows: int | None = None
+) -> FloatArray:
     """The image of molecules at (k, 3) nm, rows along y: expected photons in each pixel.
 
-    It is (pixels, pixels), or as many of them side by side as there are channels, which share the photons.
+    It is (rows, pixels), by default square, or as many of them side by side as there are channels, which share the
+    photons.
 
     Examples
     --------
@@ -102,14 +109,14 @@ def spots(xyz: FloatArray, photons: FloatArray, optics: Optics, *, pixels: int, 
     500.0
     """
     if isinstance(optics, Gaussian):
-        edges = np.arange(pixels + 1, dtype=np.float64) * pixel_size
+        edges = np.arange(max(pixels, rows or 0) + 1, dtype=np.float64) * pixel_size
         width_x, width_y = optics.widths(xyz[:, 2])
-        across = _shares(edges, xyz[:, 0], width_x)
-        down = _shares(edges, xyz[:, 1], width_y)
+        across = _shares(edges[: pixels + 1], xyz[:, 0], width_x)
+        down = _shares(edges[: (rows or pixels) + 1], xyz[:, 1], width_y)
         # A Gaussian is a product of its axes, so the sum over molecules is a product of matrices.
         return np.asarray(down.T @ (across * photons[:, None]))
     channels = channels_of(optics)
-    image = np.zeros((pixels, channels * pixels))
+    image = np.zeros((rows or pixels, channels * pixels))
     for channel in range(channels):
         part = image[:, channel * pixels : (channel + 1) * pixels]
         psf_of(optics, pixel_size, channel).add_spots(part, xyz, photons / channels)

@@ -28,16 +28,16 @@ _CELLS_PER_UM2 = 0.55  # meshes of the network: about 1.3 um wide, as light micr
 _ER_RADIUS_NM = 30.0  # of a tubule; literature gives diameters of 50 to 100 nm
 _ER_BULGE = 0.12  # sideways bend of a tubule against its length
 _SHEET_WAVES_NM = (5000.0, 5500.0, 3000.0)  # along x, y and both: the sheet of the network rises and falls
-_DEPTH_NM = 1300.0
+_DEPTH_NM = 1300.0  # thickness of the layer of the data sets
 _DEGREE = 5  # of the change
 _DEEP_NM, _DEEP_SHARE = 500.0, 0.081
 _DEEP_MATTERS = 0.5  # as much as crowding
 _LAID = 4  # times, since a line is longer where it is steep
+# Below these depths lie these parts of the labels of the challenge's training set, in a layer of that thickness.
 _PARTS = (0.0, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 1.0)
 _HEIGHTS_NM = tuple(
     map(float, (-656, -628, -549, -438, -307, -159, -117, -39, 46, 111, 131, 167, 249, 333, 469, 557, 623))
 )
-"""The depths below which these parts of the challenge's labels lie, in a layer of that thickness."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -180,5 +180,5 @@ def likeness(dataset: Dataset, truth: Localizations, seed: int) -> Likeness:
 
 def compared(dataset: Dataset, simulated: Localizations, truth: Localizations) -> Likeness:
     """Hold the molecules of a simulated data set against a truth."""
-    own = (dataset.width, dataset.width)
+    own = (dataset.width, dataset.height)
     return Likeness(dataset, shining(simulated, own, dataset.frames), shining(truth, truth.provenance.fov or own))
