@@ -121,11 +121,11 @@ FINDING = {
 """,
     ),
     "quality/content.py": (
-        "def truncated(",
+        "def repeated_frames(",
         '''def constant_photons(case: Case) -> Finding | None:
     """Photons that are the same in all rows."""
     photons = case.pred.photons
-    if photons is None or len(photons) < _FEWEST_DETECTIONS or np.ptp(photons) > 0:
+    if photons is None or len(photons) < 10 or np.ptp(photons) > 0:
         return None
     return Finding("constant_photons", float(photons[0]), None, None, 1.0)
 
