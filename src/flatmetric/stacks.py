@@ -54,7 +54,7 @@ class Stack:
             )
         if image.dtype.kind == "f" and not np.isfinite(image).all():
             raise InputError(f"{self.path}: frame {frame} has pixels that are not numbers; give finite ones")
-        return image
+        return image.astype(np.float32) if image.dtype == np.float16 else image  # filters take no halves
 
 
 def open_stack(path: Path) -> Stack:

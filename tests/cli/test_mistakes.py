@@ -27,7 +27,10 @@ SLIPS = {
     "demo x": "demo takes no file, but x is given too",
     "score a b --lam 100nm": "--lam is '100nm'; give a number alone, as --lam 100",
     "score a b --lam": "--lam needs a value",
-    "score a b --bins 1.5": "--bins is '1.5'; give a whole number alone, as --bins 1",
+    "score a b --lam 0.1um": "--lam is '0.1um'; give a number alone, as --lam 100",
+    "score a b --lam 100,5": "--lam is '100,5'; give a number",
+    "score a b --bins 1.5": "--bins is '1.5'; give a whole number",
+    "score a b --strict=yes": "--strict takes no value; give --strict alone",
     "score a b --lam wide": "--lam is 'wide'; give a number",
     "score a b --lamda 5": "there is no option --lamda; did you mean --lam?",
     "score a b --zzz": "there is no option --zzz; flatmetric score -h lists them",
@@ -84,6 +87,7 @@ def test_help_fits_a_screen_and_help_all_has_every_option(name: str) -> None:
         assert f"--help-all lists {len(flags) - len(shown)} more options" in short and len(shown) <= 13
         whole = run(*words, "--help-all").stdout
         assert all(f"  {flag}" in whole for flag in flags) and "more options" not in whole
+    assert name != "convert" or ("Reading IN" in whole and "in FILE" not in whole)
 
 
 def test_localize_lists_its_methods_and_their_settings(monkeypatch: pytest.MonkeyPatch) -> None:

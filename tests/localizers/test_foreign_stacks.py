@@ -53,6 +53,13 @@ def test_the_gain_is_measured_from_the_noise(multiplied: bool, tmp_path: Path) -
     assert known is not None and known.slope == pytest.approx(expected, rel=0.08)
 
 
+def test_the_noise_of_an_interpolated_movie_is_not_that_of_photons(tmp_path: Path) -> None:
+    path = movie(tmp_path / "a.tif", gain=6.0, offset=200.0, gradient=4.0)
+    counts = tifffile.imread(path).astype(np.float32)
+    tifffile.imwrite(path, (counts[:, 1:] + counts[:, :-1]) / 2, photometric="minisblack")  # moved by half a pixel
+    assert photon_transfer(open_stack(path)) is None
+
+
 def test_even_light_does_not_tell_the_offset(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     tifffile.imwrite(tmp_path / "a.tif", random.poisson(50, (20, 64, 64)).astype(np.uint16) + 100)
@@ -80,7 +87,7 @@ def test_a_measured_camera_is_reported_and_used(tmp_path: Path) -> None:
     assert known.provenance.assumptions == ()
 
 
-@pytest.mark.parametrize("kind", ["uint8", "int32", "float32"])
+@pytest.mark.parametrize("kind", ["uint8", "int32", "float16", "float32"])
 def test_the_kind_of_number_does_not_matter(kind: str, tmp_path: Path) -> None:
     path, places = movie(tmp_path / "a.tif", gain=0.5, offset=10.0), {}
     counts = tifffile.imread(path)[:10, :40]  # not square

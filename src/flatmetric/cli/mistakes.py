@@ -45,6 +45,8 @@ def sentence_of(error: click.ClickException) -> str:
             return f"{command} needs {error.param.opts[0]}; flatmetric {command} -h says what it is"
         case click.BadOptionUsage() if "requires an argument" in error.message:
             return f"{error.option_name} needs a value"
+        case click.BadOptionUsage() if "does not take a value" in error.message:
+            return f"{error.option_name} takes no value; give {error.option_name} alone"
         case click.UsageError() if given := re.search(r"unexpected extra arguments? \((.*)\)", error.message):
             takes = f"{command} takes {needed or 'no file'}, but {given[1]} is given too"
             return takes + (f"; {_TOO_MANY[command]}" if command in _TOO_MANY else "")

@@ -110,10 +110,11 @@ class Command(click.Command):
             record = parameter.get_help_record(ctx)
             if record is None or not isinstance(parameter, click.Option):
                 continue
+            record = record[0], self._in_own_words(record[1])
             if short and parameter.name not in places:
                 left += 1
                 continue
-            section = "Options" if short else getattr(parameter, "section", "Options")
+            section = "Options" if short else self._in_own_words(getattr(parameter, "section", "Options"))
             sections.setdefault(section, []).append(record)
         more = [] if self.more_help is None else self.more_help(args)
         for title, records in (*sections.items(), *more):
@@ -123,6 +124,12 @@ class Command(click.Command):
         if left:
             formatter.write_paragraph()
             formatter.write_text(f"{ctx.command_path} --help-all lists {left} more options.")
+
+
+    def _in_own_words(self, text: str) -> str:
+        """The text of an option with the command's own name for the file that it is about."""
+        files = [one.metavar for one in self.params if isinstance(one, click.Argument) and one.metavar is not None]
+        return re.sub(r"\bFILE\b", files[0], text) if files else text
 
 
 def _print_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -235,9 +242,27 @@ class _Number(click.ParamType[Any]):
         except ValueError:
             flag = param.opts[0] if param is not None else "the option"
             what = "a whole number" if self._kind is int else "a number"
-            begun = re.match(r"[-+]?[0-9]+" + ("" if self._kind is int else r"(\.[0-9]*)?"), str(value))
-            as_in = f" alone, as {flag} {begun[0]}" if begun else ""
+            meant = _without_unit(str(value), self._kind)
+            as_in = "" if meant is None else f" alone, as {flag} {meant}"
             raise InputError(f"{flag} is {value!r:.60}; give {what}{as_in}") from None
+
+
+_NM = {"": 1.0, "nm": 1.0, "um": 1000.0, "\u00b5m": 1000.0, "\u03bcm": 1000.0}
+
+
+def _without_unit(text: str, kind: type[int] | type[float]) -> str | None:
+    """The number in nm that a text with a unit stands for; None where that is not certain.
+
+    Examples
+    --------
+    >>> [_without_unit(text, float) for text in ("100nm", "0.1 um", "1,000", "3 px")]
+    ['100', '100', None, None]
+    """
+    begun = re.fullmatch(r"([-+]?[0-9]+(?:\.[0-9]*)?) ?([^\d,.]*)", text)
+    if begun is None or begun[2] not in _NM:
+        return None
+    number = float(begun[1]) * _NM[begun[2]]
+    return f"{number:.15g}" if kind is float or number.is_integer() else None
 
 
 _PATH = click.Path(path_type=Path)

@@ -160,16 +160,25 @@ class BaseScore(Displayed):
     def __iter__(self) -> Iterator[str]:
         return iter(METRICS)
 
+    def __contains__(self, name: object) -> bool:
+        """Whether a metric has this key or short name."""
+        try:
+            return isinstance(name, str) and bool(metric_named(name))
+        except KeyError:
+            return False
+
     def get(self, key: str) -> float | None:
-        """The value of a metric by its key in the JSON; None where it is undefined or was not asked for.
+        """The value of a metric by its key in the JSON, or its short name; None where it is undefined or unknown.
 
         Examples
         --------
         >>> from flatmetric.scoring.score import score_tables
         >>> t = Localizations(frame=[1], x=[0.0], y=[0.0])
-        >>> score_tables(t, t).get("challenge.jaccard")
-        100.0
+        >>> score_tables(t, t).get("challenge.jaccard"), score_tables(t, t).get("jaccard")
+        (100.0, 100.0)
         """
+        if key not in METRICS:
+            return self[key] if key in self else None
         part, name = key.split(".")
         value: float | None = getattr(getattr(self, part), name, None)
         return value
