@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import flatmetric as fm
+from flatmetric._files import write_columns
 from flatmetric.challenges.drafts import letters_to_teams
 from flatmetric.challenges.submissions import program_name
 from flatmetric.options.scoring import Imaging
@@ -170,6 +171,23 @@ def test_results_without_depths_are_not_ranked_among_those_that_have_them(tmp_pa
     assert re.search(r"3 +empty .* no detection", out.stdout)
     assert "Best of the 3 programs" in run("leaderboard", tmp_path).stdout
     assert "4" in run("leaderboard", tmp_path, "--dim", "2", "--out", tmp_path / "flat").stdout.splitlines()[0]
+
+
+def test_a_truth_without_ids_is_named_on_the_board(tmp_path: Path) -> None:
+    rng, remarks = np.random.default_rng(0), {}
+    columns = {
+        "frame": np.repeat(np.arange(1, 201), 5),
+        "x": rng.uniform(0, 6400, 1000),
+        "y": rng.uniform(0, 6400, 1000),
+    }
+    for name, ids in (("with", {"id": np.repeat(np.arange(500), 2)}), ("without", {})):
+        (tmp_path / name / "results").mkdir(parents=True)
+        write_columns(columns | ids, tmp_path / name / "truth.csv")
+        write_columns(columns | {"x": columns["x"] + 20 * rng.normal(size=1000)}, tmp_path / name / "results/a.csv")
+    for _ in range(2):  # scored, and as stored
+        board = fm.leaderboard(tmp_path)
+        remarks = board.suspects.shared
+        assert list(remarks) == ["without"] and remarks["without"][-1].startswith("the truth has no ids of molecules")
 
 
 def test_dots_are_parts_of_names() -> None:

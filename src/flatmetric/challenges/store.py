@@ -234,6 +234,7 @@ def _entry(kept: dict[str, Any], submission: Submission) -> Entry:
         tuple(map(str, kept["advice"])),
         Closeness(*(kept["closeness"][name] for name in ("exact", "error", "least"))),
         int(kept["dim"]),
+        bool(kept["ids"]),
     )
 
 

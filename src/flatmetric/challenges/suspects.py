@@ -14,6 +14,7 @@ from flatmetric.errors import InputError
 from flatmetric.quality.findings import Finding
 from flatmetric.quality.remarks import remarks_on
 from flatmetric.statistics.entries import Entry
+from flatmetric.statistics.intervals import NO_IDS
 
 _NEAR = 1.0  # nm: a copy may have been rounded
 _FEWEST_ALIKE = 10  # rows
@@ -97,7 +98,9 @@ def _of_files(entries: Sequence[Entry]) -> tuple[dict[str, tuple[str, ...]], dic
     for entry in entries:
         by_dataset.setdefault(entry.dataset, {})[entry.program] = entry.findings
     found = {dataset: remarks_on(those) for dataset, those in by_dataset.items()}
-    shared = {dataset: one.shared for dataset, one in found.items() if one.shared}
+    unknown = {entry.dataset for entry in entries if not entry.ids}
+    shared = {name: (*one.shared, *([NO_IDS] if name in unknown else [])) for name, one in found.items()}
+    shared = {dataset: texts for dataset, texts in shared.items() if texts}
     return shared, {(dataset, program): own for dataset, one in found.items() for program, own in one.own.items()}
 
 

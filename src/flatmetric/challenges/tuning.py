@@ -123,14 +123,27 @@ def tune_folder(
     course = _Course(folder, method, lam, camera)
     ranges = {name: setting for name, setting in METHODS[method].settings.items() if setting.tuned is not None}
     search = _Search(course, budget, progress)
-    defaults = dict(participant(method).settings)
-    anywhere = [defaults, *(_settings(ranges, defaults, place) for place in _scattered(len(ranges), (budget - 1) // 2))]
+    anywhere = even_settings(method, 1 + (budget - 1) // 2)
+    defaults = anywhere[0]
     best = search.halved(anywhere[:budget])
     random = np.random.default_rng(seed)
     start = np.array([setting.place(best[name]) for name, setting in ranges.items()])
     near = start + _NEAR * random.standard_normal((budget - len(anywhere[:budget]), len(ranges)))
     search.halved([defaults, best, *(_settings(ranges, best, place) for place in near)])
     return Tuned(method, folder.resolve().name, defaults, tuple(search.trials.values()))
+
+
+def even_settings(method: str, count: int) -> list[dict[str, float]]:
+    """The defaults of a method, and further settings at even distances in their ranges.
+
+    Examples
+    --------
+    >>> [round(one["threshold"], 3) for one in even_settings("baseline", 2)][0]
+    5.0
+    """
+    defaults = dict(participant(method).settings)
+    ranges = {name: setting for name, setting in METHODS[method].settings.items() if setting.tuned is not None}
+    return [defaults, *(_settings(ranges, defaults, place) for place in _scattered(len(ranges), count - 1))]
 
 
 def _settings(ranges: dict[str, Setting], others: Settings, places: FloatArray) -> dict[str, float]:

@@ -52,7 +52,8 @@ class Entry:
     `block` is the length of an independent block in frames; `of_molecules` is None where blocks are the
     units. `findings` are what looks wrong with the file; `sample` are frame, x and y (nm) of some of its `rows`, by
     which copies of it are known, and `closeness` how near it is to the truth. `parts` are displaced, missed and false,
-    nm, and `advice` what to do next, if it was asked for. It was scored in `dim` dimensions.
+    nm, and `advice` what to do next, if it was asked for. It was scored in `dim` dimensions. Without `ids`,
+    it is not known which molecules stay on or return.
     """
 
     dataset: str
@@ -70,6 +71,7 @@ class Entry:
     advice: tuple[str, ...] = ()
     closeness: Closeness = field(default_factory=Closeness)
     dim: int = 2
+    ids: bool = True
 
 
 def entry_of(dataset: str, program: str, score: Score) -> Entry:
@@ -110,6 +112,7 @@ def entry_of(dataset: str, program: str, score: Score) -> Entry:
         None if (flat := score.flat_metric).value is None else (flat.displaced, flat.missed, flat.false),  # type: ignore[arg-type]
         closeness=closeness_of(score),
         dim=score.dim,
+        ids=sampling.ids,
     )
 
 

@@ -18,10 +18,12 @@ from flatmetric.statistics.variation import FEWEST_BLOCKS, MoleculeVariation, va
 
 _MANY_BLOCKS = 30  # with fewer, Student's t is wide and a remark is added
 _ROUNDING = 1e-8  # relative, of the slopes
-_NO_IDS = (
+NO_IDS = (
     "the truth has no ids of molecules, so that intervals may be too narrow where these stay on or return; "
-    "give a truth with a column id, or block= of several times as many frames as they are there"
+    "give a truth with a column id"
 )
+"""The remark where molecules are not known."""
+_OR_BLOCKS = ", or block= of several times as many frames as they are there"
 _STEP = 1e-5  # relative, of the sums: slopes of formulas are central differences
 
 
@@ -92,7 +94,8 @@ def remark_on(sampling: Sampling) -> str | None:
     if sampling.blocks < FEWEST_BLOCKS:
         return f"{blocks}, so there are no intervals"
     if not sampling.ids:
-        return _NO_IDS if sampling.blocks >= _MANY_BLOCKS else f"{blocks}, and {_NO_IDS}"
+        remark = NO_IDS + _OR_BLOCKS
+        return remark if sampling.blocks >= _MANY_BLOCKS else f"{blocks}, and {remark}"
     return None if sampling.blocks >= _MANY_BLOCKS else f"{blocks}: intervals may be too narrow"
 
 
