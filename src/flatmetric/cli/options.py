@@ -125,7 +125,6 @@ class Command(click.Command):
             formatter.write_paragraph()
             formatter.write_text(f"{ctx.command_path} --help-all lists {left} more options.")
 
-
     def _in_own_words(self, text: str) -> str:
         """The text of an option with the command's own name for the file that it is about."""
         files = [one.metavar for one in self.params if isinstance(one, click.Argument) and one.metavar is not None]

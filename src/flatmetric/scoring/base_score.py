@@ -178,7 +178,9 @@ class BaseScore(Displayed):
         (100.0, 100.0)
         """
         if key not in METRICS:
-            return self[key] if key in self else None
+            if key not in self:
+                return None
+            key = metric_named(key).key
         part, name = key.split(".")
         value: float | None = getattr(getattr(self, part), name, None)
         return value
