@@ -47,7 +47,8 @@ NO_FAULT = frozenset({"blind_border", "blind_depth", "empty_region", "worse_than
 @dataclass(frozen=True)
 class Planted:
     """How often one fault of one size was found by `check` and by the check beside a score, out of so many results;
-    `others` are results in which another fault was named beside it that is not there.
+    `others` are results in which another fault was named beside it that is not there, and `cost` is by how much the
+    fault raises the Flat Metric, in the median, as a part of it.
     """
 
     kind: str
@@ -56,6 +57,7 @@ class Planted:
     found: int
     found_beside_score: int
     others: int
+    cost: float
 
 
 @dataclass(frozen=True)
@@ -92,9 +94,11 @@ def main() -> None:
 
 def tables(planted: Sequence[Planted], clean: Sequence[Clean]) -> str:
     """The tables in Markdown."""
-    lines = ["### Planted faults", "", "| kind | size | found by `check` | found beside a score |", "|---|---|---|---|"]
+    header = "| kind | size | raises the Flat Metric by | found by `check` | found beside a score |"
+    lines = ["### Planted faults", "", header, "|---|---|---|---|---|"]
     for row in planted:
-        lines.append(f"| {row.kind} | {row.size} | {row.found} of {row.results} | {row.found_beside_score} |")
+        cost = f"{100 * row.cost:.0f} %"
+        lines.append(f"| {row.kind} | {row.size} | {cost} | {row.found} of {row.results} | {row.found_beside_score} |")
     lines += ["", "### False alarms", "", "| | results | with a fault named |", "|---|---|---|"]
     lines += [f"| {row.what} | {row.results} | {row.alarms} |" for row in clean]
     return "\n".join(lines)
@@ -112,6 +116,7 @@ def _planted(work: tuple[str, int]) -> Planted:
     files = [file for file in (*FILES, *MORE) if file.startswith(fault.files)] if fault.files else FILES
     pairs = [_real(file) for file in files] if where == "real" else _deep_ones()
     found = beside = others = 0
+    costs = []
     dim = 2 if where == "real" else 3
     for truth, pred in pairs:
         before = {finding.kind for finding in check_tables(truth, pred, dim=dim)}
@@ -120,7 +125,9 @@ def _planted(work: tuple[str, int]) -> Planted:
         found += fault.kind in kinds
         beside += fault.kind in {finding.kind for finding in check_window(truth, wrong, dim=dim)}
         others += bool(kinds - before - {fault.kind} - NO_FAULT)
-    return Planted(fault.kind, fault.size, len(pairs), found, beside, others)
+        values = [fm.score(truth, one, dim=dim, check=False, threads=1).value or 0.0 for one in (pred, wrong)]
+        costs.append(values[1] / values[0] - 1)
+    return Planted(fault.kind, fault.size, len(pairs), found, beside, others, round(float(np.median(costs)), 3))
 
 
 def _alarms_in_folder(folder: Path) -> list[tuple[str, list[str]]]:

@@ -37,6 +37,7 @@ FLOORS = [
     ("statistics", "torch"),
     ("sentences",),
     ("challenges",),
+    ("twins",),
     ("plots",),
     ("paper",),
     ("reports",),

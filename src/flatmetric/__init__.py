@@ -19,6 +19,7 @@ _MODULES = {
     "api.score": ("confidence", "score", "score_in_ranges"),
     "api.simulate": ("compare_traits", "localize", "localize_methods", "simulate"),
     "api.tune": ("tune",),
+    "api.twin": ("Twin", "twin"),
     "api.validate": ("validate",),
     "challenges.leaderboard": ("Leaderboard",),
     "errors": ("FindingWarning", "InputError", "ReadWarning"),

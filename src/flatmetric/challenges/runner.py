@@ -271,15 +271,27 @@ def _seed_of(name: str) -> int:
     return PAPER.index(name) if name in PAPER else len(PAPER) + zlib.crc32(name.encode()) % 1_000_000
 
 
-def run_program(folder: Path, program: Program, time_limit: float, lease: Path) -> Run:
-    """One program on one data set; its result appears whole, with a record of how it was made."""
+def run_on_movie(movie: Path, program: Program, folder: Path, time_limit: float) -> tuple[Run, Path]:
+    """One program on a movie that was not simulated, and where its result lies in a folder of its own."""
+    for name in ("results", "runs"):
+        make_folder(folder / name)
+    with only_one_at_a_time(folder), _lease(folder) as lease:
+        run = run_program(folder, program, time_limit, lease, movie)
+    return run, folder / "results" / f"{program.name}.csv"
+
+
+def run_program(folder: Path, program: Program, time_limit: float, lease: Path, movie: Path | None = None) -> Run:
+    """One program on the stack of one data set, or on a `movie`; its result appears whole, with a record of how it was
+    made.
+    """
+    stack = folder / STACK if movie is None else movie
     result, record = folder / "results" / f"{program.name}.csv", folder / "runs" / f"{program.name}.json"
     own = program.command[0] in (OURS[0], sys.executable)  # its path may differ next time
     made_by: dict[str, Any] = {
         "command": list(program.command[1 if own else 0 :]),
         "files": _files_of(program.command[1 if own else 0 :]),
         "version": __version__,
-        "images": content_hash(folder / STACK),
+        "images": content_hash(stack),
     }
     if program.output is not None or program.read is not None:
         made_by |= {"output": program.output, "read": None if program.read is None else dict(program.read)}
@@ -288,7 +300,7 @@ def run_program(folder: Path, program: Program, time_limit: float, lease: Path) 
     if result.is_file() and before.items() >= made_by.items() and isinstance(seconds, float):
         return Run(folder.name, program.name, seconds, None)
     unfinished, own_folder = folder / "runs" / f"{program.name}.csv", folder / "runs" / f"{program.name}.work"
-    places = {"{stack}": folder / STACK, "{data}": folder, "{out}": unfinished, "{folder}": own_folder}
+    places = {"{stack}": stack, "{data}": folder, "{out}": unfinished, "{folder}": own_folder}
     resolved = {name: str(place.resolve()) for name, place in places.items()} | {"{python}": sys.executable}
     command = [_with_places(part, resolved) for part in program.command]
     for left in (unfinished, own_folder):  # by an earlier run

@@ -22,7 +22,7 @@ from flatmetric.version import __version__
 GROUPS = {
     "Scoring": ("score", "compare", "leaderboard"),
     "Files": ("check", "validate", "inspect", "convert"),
-    "Simulation and challenges": ("simulate", "localize", "tune", "challenge"),
+    "Simulation and challenges": ("simulate", "localize", "tune", "challenge", "twin"),
     "More": ("demo", "paper", "completion"),
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)

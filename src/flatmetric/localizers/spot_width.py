@@ -22,10 +22,14 @@ USUAL = 1.2  # pixels: a good objective with pixels of about 100 nm, where the m
 
 @dataclass(frozen=True, slots=True)
 class SpotWidth:
-    """The width of a spot in pixels, the geometric mean of that along x and along y, and x over y to the power 1/2."""
+    """The width of a spot in pixels, the geometric mean of that along x and along y, and x over y to the power 1/2.
+
+    `spread` is that of the logarithms of the widths of single spots, out of focus or noisy, as a standard deviation.
+    """
 
     sigma: float = USUAL
     aspect: float = 1.0
+    spread: float = 0.0
 
 
 def spot_width(images: FloatArray) -> SpotWidth:
@@ -112,4 +116,6 @@ def _measured(boxes: FloatArray, start: float) -> SpotWidth | None:
         x, y = np.clip(x + 2 * off_x, -1.5, 1.5), np.clip(y + 2 * off_y, -1.5, 1.5)
     # A pixel gathers the light of its whole area, which the fit takes into account by itself.
     across, down = (np.sqrt(max(float(np.median(one)) ** 2 - 1 / 12, 0.05)) for one in (wide, high))
-    return SpotWidth(float(np.sqrt(across * down)), float(np.sqrt(across / down)))
+    each = np.log(wide * high) / 2
+    spread = PER_MAD * float(np.median(np.abs(each - np.median(each))))
+    return SpotWidth(float(np.sqrt(across * down)), float(np.sqrt(across / down)), spread)

@@ -18,15 +18,19 @@ class Photophysics:
     """Four states. A molecule is activated once, then goes between on and dark until it bleaches.
 
     `on_time` and `dark_time` are the mean stays in frames, both exponential; `blinks` is the mean number of times that
-    a molecule is on (geometric: after each time it bleaches with probability 1/blinks, else it turns dark). The
-    defaults are those of the SMLM 2016 Challenge.
+    a molecule is on (geometric: after each time it bleaches with probability 1/blinks, else it turns dark). A molecule
+    that is on for a part of a frame is dimmer there: with `partial` 1 in proportion, with 0 not at all, as if frames
+    were lit by flashes. The defaults are those of the SMLM 2016 Challenge.
     """
 
     on_time: float = 1.0
     dark_time: float = 2.5
     blinks: float = 1.5
+    partial: float = 1.0
 
     def __post_init__(self) -> None:
+        if not 0 <= self.partial <= 1:
+            raise InputError(f"partial is {self.partial}; give a number from 0 to 1")
         for name, least in (("on_time", 0.0), ("dark_time", 0.0), ("blinks", 1.0)):
             value = getattr(self, name)
             if not least <= value < 1e6 or (name != "blinks" and value == 0):

@@ -69,10 +69,13 @@ class Camera:
     def _amplification(self) -> float:
         return self.gain / self.electrons_per_count
 
-    def expose(self, photons: FloatArray, rng: np.random.Generator) -> npt.NDArray[np.uint16]:
+    def expose(
+        self, photons: FloatArray, rng: np.random.Generator, readout: FloatArray | None = None
+    ) -> npt.NDArray[np.uint16]:
         """Counts for expected photons of any shape; full wells stop at 65535.
 
-        Electrons are Poisson; multiplying n of them gives a gamma variable of shape n.
+        Electrons are Poisson; multiplying n of them gives a gamma variable of shape n. `readout` is the noise of each
+        pixel in electrons, by default that of the camera.
 
         Examples
         --------
@@ -82,6 +85,6 @@ class Camera:
         """
         electrons = rng.poisson(self.quantum_efficiency * photons + self.spurious)
         multiplied = (rng.standard_gamma(electrons) if self.multiplies else 1.0 * electrons) * self.gain
-        multiplied += rng.normal(0.0, self.readout, photons.shape)
+        multiplied += rng.normal(0.0, self.readout if readout is None else readout, photons.shape)
         counts = np.rint(multiplied / self.electrons_per_count + self.offset)
         return np.clip(counts, 0, _LARGEST).astype(np.uint16)

@@ -219,7 +219,7 @@ def _from_file(path: Path) -> Dataset:
     content.setdefault("name", path.stem)
     parts: dict[str, type] = {"photophysics": Photophysics, "camera": Camera, "scene": Scene}
     if isinstance(content.get("scene"), dict):
-        for name in ("places", "background"):
+        for name in ("places", "background", "readout"):
             if isinstance(content["scene"].get(name), str):
                 content["scene"][name] = str(path.parent / content["scene"][name])
     if "optics" in content:

@@ -72,7 +72,9 @@ def molecules(dataset: Dataset, seed: int, tubes: Tubes | None = None) -> Locali
     # The mean of a log-normal of this median is 1.
     brightness = rng.lognormal(-(dataset.photons_spread**2) / 2, dataset.photons_spread, count)
     shining = on_fractions(stays_on(activated, dataset.photophysics, rng), dataset.frames)
-    photons = dataset.photons * (brightness * _illumination(places, dataset))[shining.molecule] * shining.fraction
+    partial = dataset.photophysics.partial
+    fraction = shining.fraction if partial == 1 else 1 - partial * (1 - shining.fraction)
+    photons = dataset.photons * (brightness * _illumination(places, dataset))[shining.molecule] * fraction
     inside = np.asarray(((places[:, :2] >= 0) & (places[:, :2] < (dataset.width, dataset.height))).all(axis=1))
     kept = np.flatnonzero((photons >= _DIMMEST * dataset.photons) & inside[shining.molecule])
     molecule = shining.molecule[kept]
@@ -117,4 +119,5 @@ def images(
         background = dataset.scene.background_at(frame, dataset.frames, dataset.background, (down, dataset.pixels))
         expected = background / channels + lit
         # Each frame has its own random stream, so it does not depend on the number of frames.
-        yield dataset.camera.expose(expected, np.random.default_rng([seed, _IMAGES, frame]))
+        random = np.random.default_rng([seed, _IMAGES, frame])
+        yield dataset.camera.expose(expected, random, dataset.scene.readout_of(expected.shape))

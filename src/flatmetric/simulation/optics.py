@@ -14,6 +14,9 @@ from flatmetric.errors import InputError
 from flatmetric.simulation.psf import Psf, measured
 from flatmetric.simulation.pupil import Pupil, sampled_pupil
 
+HALO_WIDTH = 2.5
+"""Of a Gaussian's halo, in widths of the spot: about where an objective has its first rings."""
+
 
 @dataclass(frozen=True, slots=True)
 class Gaussian:
@@ -21,17 +24,21 @@ class Gaussian:
 
     `sigma` is the width in focus, `focal_depth` the distance from focus at which it is sqrt(2) times that. With
     `astigmatism` a the spot is sharpest in x at z = a and in y at z = -a; 0 is a round spot. `aspect` is the width
-    along x over that along y, at any depth.
+    along x over that along y, at any depth. A part `halo` of the light lies in a
+    Gaussian 2.5 times as wide: the rings and the scattered light of real spots.
     """
 
     sigma: float = 110.0
     focal_depth: float = 400.0
     astigmatism: float = 0.0
     aspect: float = 1.0
+    halo: float = 0.0
 
     def __post_init__(self) -> None:
         if not 0.1 <= self.aspect <= 10:
             raise InputError(f"aspect is {self.aspect}; give a ratio from 0.1 to 10")
+        if not 0 <= self.halo < 1:
+            raise InputError(f"halo is {self.halo}; give a part from 0 to below 1")
         for name in ("sigma", "focal_depth"):
             if not 0 < getattr(self, name) < 1e5:
                 raise InputError(f"{name} is {getattr(self, name)}; give a length in nm above 0 and below 1e5")
@@ -111,10 +118,14 @@ def spots(
     if isinstance(optics, Gaussian):
         edges = np.arange(max(pixels, rows or 0) + 1, dtype=np.float64) * pixel_size
         width_x, width_y = optics.widths(xyz[:, 2])
-        across = _shares(edges[: pixels + 1], xyz[:, 0], width_x)
-        down = _shares(edges[: (rows or pixels) + 1], xyz[:, 1], width_y)
-        # A Gaussian is a product of its axes, so the sum over molecules is a product of matrices.
-        return np.asarray(down.T @ (across * photons[:, None]))
+        parts = [(1 - optics.halo, 1.0), *([(optics.halo, HALO_WIDTH)] if optics.halo else [])]
+        light = np.zeros((rows or pixels, pixels))
+        for share, wider in parts:
+            across = _shares(edges[: pixels + 1], xyz[:, 0], wider * width_x)
+            down = _shares(edges[: (rows or pixels) + 1], xyz[:, 1], wider * width_y)
+            # A Gaussian is a product of its axes, so the sum over molecules is a product of matrices.
+            light += down.T @ (across * (share * photons)[:, None])
+        return light
     channels = channels_of(optics)
     image = np.zeros((rows or pixels, channels * pixels))
     for channel in range(channels):

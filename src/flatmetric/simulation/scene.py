@@ -23,8 +23,9 @@ _MOST_BYTES = 1_000_000_000  # of a file of places or background
 class Scene:
     """Files and courses of time; what is empty is as the rest of the data set says.
 
-    `places` is a CSV file with columns x and y (nm) and, if they differ, weight: molecules lie at places drawn from it,
-    moved by a normal error of `blur` nm. `background` is an array of photons per pixel and frame (.npy, rows along y).
+    `places` is a CSV file with columns x, y and perhaps z (nm) and, if they differ, weight: molecules lie at places
+    drawn from it, moved sideways by a normal error of `blur` nm. `background` is an array of photons per pixel and
+    frame (.npy, rows along y), `readout` one of the readout noise of each pixel in electrons (sCMOS).
     `course` and `fading` say how the background and the number of molecules change from the first frame to the last:
     relative values at even distances.
     """
@@ -32,6 +33,7 @@ class Scene:
     places: str = ""
     blur: float = 0.0
     background: str = ""
+    readout: str = ""
     course: tuple[float, ...] = ()
     fading: tuple[float, ...] = ()
 
@@ -54,9 +56,10 @@ class Scene:
         >>> Scene(places=str(path)).drawn(2, np.random.default_rng(0)).tolist()
         [[100.0, 200.0, 0.0], [100.0, 200.0, 0.0]]
         """
-        xy, weight = _read_places(self.places)
-        chosen = rng.choice(len(xy), count, p=weight)
-        return np.column_stack([xy[chosen] + rng.normal(0.0, self.blur, (count, 2)), np.zeros(count)])
+        xyz, weight = _read_places(self.places)
+        drawn = xyz[rng.choice(len(xyz), count, p=weight)]
+        drawn[:, :2] += rng.normal(0.0, self.blur, (count, 2))
+        return drawn
 
     def background_at(self, frame: int, frames: int, level: float, shape: tuple[int, int]) -> FloatArray | float:
         """The background of a frame (from 0), photons per pixel, where `level` is that of the data set.
@@ -66,17 +69,18 @@ class Scene:
         >>> Scene(course=(1.0, 3.0)).background_at(5, 11, 20.0, (8, 8))
         40.0
         """
-        return self._image(level, shape) * _at(self.course, frame / max(1, frames - 1))
+        image = _image(self.background, shape) if self.background else level
+        return image * _at(self.course, frame / max(1, frames - 1))
 
-    def _image(self, level: float, shape: tuple[int, int]) -> FloatArray | float:
-        if not self.background:
-            return level
-        image = _read_image(self.background)
-        if image.shape != shape:
-            raise InputError(
-                f"{self.background}: has {image.shape[0]} x {image.shape[1]} pixels, not {shape[0]} x {shape[1]}"
-            )
-        return image
+    def readout_of(self, shape: tuple[int, int]) -> FloatArray | None:
+        """The readout noise of each pixel, electrons; None where all have that of the camera.
+
+        Examples
+        --------
+        >>> Scene().readout_of((8, 8)) is None
+        True
+        """
+        return _image(self.readout, shape) if self.readout else None
 
     def activated(self, begin: float, frames: int, count: float, rng: np.random.Generator) -> FloatArray:
         """When molecules are activated, in frames from `begin`, if without fading there were `count` on average.
@@ -99,6 +103,13 @@ class Scene:
         return np.asarray(np.interp(times, passed / passed[-1], moments))
 
 
+def _image(path: str, shape: tuple[int, int]) -> FloatArray:
+    image = _read_image(path)
+    if image.shape != shape:
+        raise InputError(f"{path}: has {image.shape[0]} x {image.shape[1]} pixels, not {shape[0]} x {shape[1]}")
+    return image
+
+
 def _at(course: tuple[float, ...], part: float) -> float:
     return float(np.interp(part, np.linspace(0, 1, len(course)), course)) if course else 1.0
 
@@ -113,16 +124,16 @@ def _content(path: str) -> bytes:
 
 @functools.lru_cache(maxsize=4)
 def _read_places(path: str) -> tuple[FloatArray, FloatArray]:
-    """Places (k, 2) in nm, and the share of each."""
+    """Places (k, 3) in nm, and the share of each."""
     rows = list(csv.DictReader(io.StringIO(_content(path).decode("utf-8", "replace"))))
     try:
-        xy = np.array([(float(row["x"]), float(row["y"])) for row in rows])
+        xyz = np.array([(float(row["x"]), float(row["y"]), float(row.get("z") or 0)) for row in rows])
         weight = np.array([float(row.get("weight") or 1) for row in rows])
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path}: is no list of places; give a CSV file with columns x and y in nm") from error
-    if len(xy) == 0 or not np.isfinite(xy).all() or not (weight >= 0).all() or not 0 < weight.sum() < math.inf:
+    if len(xyz) == 0 or not np.isfinite(xyz).all() or not (weight >= 0).all() or not 0 < weight.sum() < math.inf:
         raise InputError(f"{path}: has no places that can be drawn; give at least one row of numbers")
-    return xy, weight / weight.sum()
+    return xyz, weight / weight.sum()
 
 
 @functools.lru_cache(maxsize=4)
@@ -130,7 +141,7 @@ def _read_image(path: str) -> FloatArray:
     try:
         image = np.load(io.BytesIO(_content(path)), allow_pickle=False)
     except (ValueError, EOFError, OSError) as error:
-        raise InputError(f"{path}: is no array of NumPy; give a background in photons as .npy") from error
+        raise InputError(f"{path}: is no array of NumPy; give an image as .npy") from error
     if image.ndim != 2 or image.dtype.kind not in "fiu" or not np.isfinite(image).all() or (image < 0).any():
-        raise InputError(f"{path}: is no background; give numbers from 0, rows along y")
+        raise InputError(f"{path}: is no image; give numbers from 0, rows along y")
     return np.asarray(image, dtype=np.float64)

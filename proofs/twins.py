@@ -1,0 +1,213 @@
+"""How well twins tell which program is best for a movie, on movies of a foreign simulator: `python -m proofs.twins`.
+
+Every program with every setting runs on the movie, whose truth the twin never sees, and on its twins. The table goes
+into docs/how-to/twin.md. Half of the movies (even numbers) were there while the estimates were made, the others were
+kept aside.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import flatmetric as fm
+from flatmetric._validation import thread_count
+from flatmetric.challenges.tuning import even_settings
+from flatmetric.localizers.registry import METHODS, StackCamera, camera_of, localize_stack, participant
+from flatmetric.simulation.folder import STACK, TRUTH, simulate_folder
+from flatmetric.stacks import open_stack
+from flatmetric.twins.estimates import Estimates, estimated
+from flatmetric.twins.likeness import likeness, statistics_of, verdict
+from flatmetric.twins.seen import seen_in
+from proofs.foreign import Scope, movie, scope
+
+RESULTS = Path(__file__).parent / "twins.json"
+PAGE = "docs/how-to/twin.md"
+TWINS = 4
+SETTINGS = 6
+"""Of each method, its defaults among them."""
+UNKNOWN = (3, 7)
+"""Movies whose number leaves one of these when divided by 8 come without offset and gain."""
+_LAM = 125.0
+
+
+def _halved_gain(known: Estimates) -> Estimates:
+    camera = dataclasses.replace(known.camera, electrons_per_count=2 * known.camera.electrons_per_count)
+    return dataclasses.replace(known, camera=camera, photons=2 * known.photons, background=2 * known.background)
+
+
+def _uniform(known: Estimates) -> Estimates:
+    size = known.stack_camera.pixel_size
+    field = np.array([known.width * size, known.height * size])
+    places = np.random.default_rng(0).uniform(0, 1, (len(known.places), 2)) * field
+    return dataclasses.replace(known, places=places)
+
+
+WRONG: Mapping[str, Callable[[Estimates], Estimates]] = {
+    "spots 20 % wider": lambda known: dataclasses.replace(known, sigma=1.2 * known.sigma),
+    "spots 20 % narrower": lambda known: dataclasses.replace(known, sigma=known.sigma / 1.2),
+    "flat background": lambda known: dataclasses.replace(
+        known, background=np.full_like(known.background, known.background.mean())
+    ),
+    "twice the density": lambda known: dataclasses.replace(known, density=2 * known.density),
+    "half the density": lambda known: dataclasses.replace(known, density=known.density / 2),
+    "half the gain": _halved_gain,
+    "twice the photons": lambda known: dataclasses.replace(known, photons=2 * known.photons),
+    "all molecules equally bright": lambda known: dataclasses.replace(known, photons_spread=0.02),
+    "on for three times as long": lambda known: dataclasses.replace(known, on_time=3 * known.on_time),
+    "no bleaching": lambda known: dataclasses.replace(known, fading=(), course=()),
+    "molecules anywhere": _uniform,
+}
+"""Twins that are wrong on purpose."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Prepared:
+    """A movie in its folder, what was estimated of it, and how long that took (s)."""
+
+    scope: Scope
+    folder: Path
+    camera: StackCamera
+    known: Estimates
+    statistics: dict[str, float]
+    seconds: float
+
+
+def prepare(work: tuple[int, Path]) -> Prepared:
+    """Make a movie and measure it as `twin` does."""
+    number, root = work
+    made, folder = scope(number), root / str(number)
+    folder.mkdir(parents=True)
+    path, truth = movie(made, folder)
+    np.savez(folder / "truth.npz", **{name: truth[name] for name in ("frame", "x", "y")})
+    stack = open_stack(path)
+    known_camera = (
+        {} if number % 8 in UNKNOWN else {"offset": made.offset, "photons_per_count": 1 / made.counts_per_electron}
+    )
+    camera = camera_of(stack, made.pixel, **known_camera)
+    begun = time.perf_counter()
+    known, seen = estimated(stack, camera, made.camera == "EMCCD", seed=number)
+    seconds = time.perf_counter() - begun
+    return Prepared(made, folder, camera, known, statistics_of(seen), seconds)
+
+
+def look(work: tuple[Prepared, str, int]) -> dict[str, float]:
+    """Simulate a twin, right or wrong by its kind, or make another movie of the same law; and look at it."""
+    done, kind, number = work
+    name = f"{kind.replace(' ', '-').replace('%', 'percent')}-{number}"
+    if kind == "second movie":
+        place = done.folder / name
+        place.mkdir()
+        return statistics_of(seen_in(open_stack(movie(done.scope, place, number)[0]), done.camera))
+    known = done.known.drawn(np.random.default_rng([done.scope.number, number]))
+    known = WRONG[kind](known) if kind in WRONG else known
+    simulate_folder(done.folder / name, known.dataset(name, done.folder), 1000 + number)
+    return statistics_of(seen_in(open_stack(done.folder / name / STACK), done.camera))
+
+
+def values(work: tuple[Prepared, str, Sequence[str], int]) -> list[list[float]]:
+    """The Flat Metric in nm of each setting of a method, on the movie and then on the twins of the names given."""
+    done, method, names, settings_tried = work
+    rows = []
+    with np.load(done.folder / "truth.npz") as held:
+        courses = [(done.folder / "movie.tif", held["frame"], np.column_stack([held["x"], held["y"]]))]
+    for name in names:
+        table = fm.read(done.folder / name / TRUTH)
+        courses.append((done.folder / name / STACK, table.frame, table.points(2)))
+    for settings in even_settings(method, settings_tried):
+        row = []
+        for path, frame, points in courses:
+            found = localize_stack(open_stack(path), participant(method, settings), done.camera)
+            made = fm.flat_metric(
+                points, found.points(2), lam=_LAM, truth_frames=frame, pred_frames=found.frame, threads=1
+            )
+            row.append(made.value)
+        rows.append(row)
+    return rows
+
+
+def run(
+    numbers: Sequence[int], methods: Sequence[str], *, twins: int, settings: int, wrong: int, ablated: int
+) -> list[dict[str, Any]]:
+    """All that is measured, for each movie; the first `wrong` get wrong twins, and on those of the first `ablated` all
+    programs run.
+    """
+    movies: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as place, ProcessPoolExecutor(thread_count(None)) as pool:
+        started = time.perf_counter()
+        done = list(pool.map(prepare, [(number, Path(place)) for number in numbers]))
+        print(f"measured after {time.perf_counter() - started:.0f} s", flush=True)
+        looks: list[tuple[Prepared, str, int]] = []
+        for index, one in enumerate(done):
+            kinds = ["twin", *(["second movie", *WRONG] if index < wrong else [])]
+            looks += [(one, kind, number) for kind in kinds for number in range(1, twins + 1)]
+        seen = list(pool.map(look, looks))
+        print(f"looked at after {time.perf_counter() - started:.0f} s", flush=True)
+        held: dict[tuple[int, str], list[dict[str, float]]] = {}
+        for (one, kind, _), each in zip(looks, seen, strict=True):
+            held.setdefault((one.scope.number, kind), []).append(each)
+        work = []
+        for index, one in enumerate(done):
+            names = [f"twin-{number}" for number in range(1, twins + 1)]
+            if index < ablated:
+                names += [f"{kind.replace(' ', '-').replace('%', 'percent')}-1" for kind in WRONG]
+            work += [(one, method, names, settings) for method in methods]
+        # The slow ones first, so that all end together.
+        order = sorted(range(len(work)), key=lambda k: (work[k][1] != "baseline", -work[k][0].known.density))
+        parts = dict(zip(order, pool.map(values, [work[k] for k in order]), strict=True))
+        print(f"scored after {time.perf_counter() - started:.0f} s", flush=True)
+        for index, one in enumerate(done):
+            rows = {
+                kind: likeness(one.statistics, looked)
+                for (number, kind), looked in held.items()
+                if number == one.scope.number
+            }
+            movies.append(
+                {
+                    "scope": dataclasses.asdict(one.scope),
+                    "name": one.scope.name,
+                    "seconds": one.seconds,
+                    "estimates": one.known.to_dict(),
+                    "likeness": {kind: {row.name: row.spreads for row in found} for kind, found in rows.items()},
+                    "verdicts": {kind: verdict(found) for kind, found in rows.items()},
+                    "values": {method: parts[index * len(methods) + place] for place, method in enumerate(methods)},
+                }
+            )
+    return movies
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    parser = argparse.ArgumentParser(prog="python -m proofs.twins", description=__doc__)
+    parser.add_argument("--movies", default="0:48:1", help="first:end:step")
+    parser.add_argument("--methods", default="")
+    parser.add_argument("--twins", type=int, default=TWINS)
+    parser.add_argument("--settings", type=int, default=SETTINGS)
+    parser.add_argument("--wrong", type=int, default=0)
+    parser.add_argument("--ablated", type=int, default=0)
+    parser.add_argument("--out", default=str(RESULTS))
+    options = parser.parse_args()
+    first, end, step = map(int, options.movies.split(":"))
+    methods = options.methods.split(",") if options.methods else usable_methods()
+    counts = {name: getattr(options, name) for name in ("twins", "settings", "wrong", "ablated")}
+    made = run(range(first, end, step), methods, **counts)
+    Path(options.out).write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+
+
+def usable_methods() -> list[str]:
+    """Those that find spots of an unknown look in a plane."""
+    return [name for name, method in METHODS.items() if method.available and method.shape in (None, "depth")]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Simulated movies with known truth that are like a real one."""
