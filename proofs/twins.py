@@ -95,6 +95,8 @@ def prepare(work: tuple[int, Path]) -> Prepared:
         {} if number % 8 in UNKNOWN else {"offset": made.offset, "photons_per_count": 1 / made.counts_per_electron}
     )
     camera = camera_of(stack, made.pixel, **known_camera)
+    if not camera.in_photons:  # as a user would who is told so
+        camera = camera_of(stack, made.pixel, made.offset, 1 / made.counts_per_electron)
     begun = time.perf_counter()
     known, seen = estimated(stack, camera, made.camera == "EMCCD", seed=number)
     seconds = time.perf_counter() - begun
@@ -127,7 +129,11 @@ def values(work: tuple[Prepared, str, Sequence[str], int]) -> list[list[float]]:
     for settings in even_settings(method, settings_tried):
         row = []
         for path, frame, points in courses:
-            found = localize_stack(open_stack(path), participant(method, settings), done.camera)
+            try:
+                found = localize_stack(open_stack(path), participant(method, settings), done.camera)
+            except fm.InputError:  # it refuses, and so finds nothing
+                row.append(_LAM)
+                continue
             made = fm.flat_metric(
                 points, found.points(2), lam=_LAM, truth_frames=frame, pred_frames=found.frame, threads=1
             )

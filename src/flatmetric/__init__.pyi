@@ -11,6 +11,7 @@ from flatmetric.api.challenge import Challenge as Challenge
 from flatmetric.api.paper import PaperFigures
 from flatmetric.api.report import report as report
 from flatmetric.api.simulate import Simulated, localize_methods as localize_methods
+from flatmetric.api.twin import Twin as Twin
 from flatmetric.challenges.leaderboard import Leaderboard as Leaderboard
 from flatmetric.challenges.tuning import Tuned
 from flatmetric.errors import FindingWarning as FindingWarning, InputError as InputError, ReadWarning as ReadWarning
@@ -459,6 +460,28 @@ def tune(
     out: str | os.PathLike[str] | None = ...,
     figure: str | os.PathLike[str] | None = ...,
 ) -> Tuned: ...
+def twin(
+    movie: str | os.PathLike[str],
+    *,
+    progress: Progress | None = None,
+    executor: Executor | None = None,
+    out: str | os.PathLike[str],
+    result: Source | None = ...,
+    participants: Sequence[str] = ...,
+    programs: Sequence[str] = ...,
+    twins: int = ...,
+    tune: int = ...,
+    time_limit: float = ...,
+    seed: int = ...,
+    kind: str | None = ...,
+    pixel_size: float | None = ...,
+    offset: float | None = ...,
+    photons_per_count: float | None = ...,
+    beads: str | os.PathLike[str] | None = ...,
+    bead_step: float | None = ...,
+    lam: float = ...,
+    jobs: int | None = ...,
+) -> Twin: ...
 def validate(
     files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,

@@ -50,6 +50,7 @@ FUNCTIONS = [
     "simulate",
     "localize",
     "tune",
+    "twin",
 ]
 # What a command writes is a method of what the function returns; an exit code is for shells alone.
 METHODS: dict[str, dict[str, Any]] = {
@@ -203,6 +204,9 @@ def test_the_examples_of_a_help_text_run(name: str, tmp_path: Path) -> None:
             shutil.copy(tmp_path / f"{program}.csv", place)
     if name in ("localize", "validate"):
         fm.simulate(dataset="MT4.N2.HD", out=tmp_path, frames=80 if name == "validate" else 8)
+    if name == "twin":
+        made = fm.simulate(dataset="MT4.N2.HD", out=tmp_path / "simulated", frames=60)
+        shutil.copy(made.stack, tmp_path / "movie.tif")
     if name == "tune":
         fm.simulate(dataset="MT0.N1.HD", out=tmp_path / "training", frames=9)
     for example in examples:

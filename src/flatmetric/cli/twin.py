@@ -45,7 +45,7 @@ def twin(
 ) -> None:
     """Which program for a movie? Simulate movies like it with known truth, and tune and rank programs on these.
 
-    flatmetric twin movie.tif --pixel-size 110 --offset 100 --photons-per-count 0.5 --out twin
+    flatmetric twin movie.tif --offset 100 --photons-per-count 0.17 --camera emccd --participant dog --tune 0 --out twin
     """
     make_folder(Path(keywords["out"]))
     with cluster(flags.scheduler, [Path(keywords["out"])]) as executor, progress_bar() as progress:

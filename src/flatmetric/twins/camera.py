@@ -34,12 +34,10 @@ class MovieCamera:
 def camera_for(stack: Stack, camera: StackCamera, multiplies: bool | None) -> MovieCamera:
     """The camera of a stack; `multiplies` says whether it multiplies electrons (EMCCD), None if that is not known."""
     notes = [] if camera.assumption is None else [camera.assumption]
-    measured = photon_transfer(stack, camera.offset)
-    excess = None if measured is None else measured.slope * camera.photons_per_count
     if multiplies is None:
-        known = excess is not None and camera.assumption is None
-        multiplies = known and excess is not None and excess > math.sqrt(2)
-        if not known:
+        multiplies = None if camera.assumption is not None else _multiplies(stack, camera)
+        if multiplies is None:
+            multiplies = False
             notes.append(
                 "the kind of the camera is not known and was taken for CCD or sCMOS; on an EMCCD, molecules and "
                 "background have twice the photons, and the expected Flat Metric is a little too high (kind=)"
@@ -57,6 +55,19 @@ def camera_for(stack: Stack, camera: StackCamera, multiplies: bool | None) -> Mo
         multiplies=multiplies,
     )
     return MovieCamera(made, pixels, tuple(notes))
+
+
+def _multiplies(stack: Stack, camera: StackCamera) -> bool | None:
+    """Whether noise grows with light as on an EMCCD, twice as fast as photons alone make it; None if that is not seen.
+
+    Only how it grows tells: what a CCD adds by its readout is noise, too, but the same everywhere.
+    """
+    free, fixed = photon_transfer(stack), photon_transfer(stack, camera.offset)
+    if free is not None:
+        return free.slope * camera.photons_per_count > math.sqrt(2)
+    if fixed is not None and fixed.slope * camera.photons_per_count < math.sqrt(2):
+        return False
+    return None
 
 
 def _readout(stack: Stack, camera: StackCamera) -> tuple[float, FloatArray | None]:
