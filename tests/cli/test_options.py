@@ -84,6 +84,7 @@ METHODS: dict[str, dict[str, Any]] = {
     },
     "leaderboard": {"report": fm.Leaderboard.report, "redacted": fm.Leaderboard.redacted, "scheduler": dask_cluster},
     "challenge": {"scheduler": dask_cluster},
+    "twin": {"scheduler": dask_cluster},
     "simulate": {"compare": fm.compare_traits},
     "validate": {"json": Validation.to_dict},
     "inspect": {"json": dataclasses.asdict},

@@ -39,7 +39,7 @@ def test_a_movie_as_a_camera_writes_it_has_none(number: int, tmp_path: Path) -> 
 
 
 def smoothed(counts: np.ndarray) -> np.ndarray:
-    return ((counts[:, 1:] + counts[:, :-1]) / 2).astype(np.float32)
+    return np.asarray((counts[:, 1:] + counts[:, :-1]) / 2, dtype=np.float32)
 
 
 WRONG: dict[str, tuple[Change, str]] = {

@@ -12,7 +12,7 @@ from flatmetric.localizers.registry import StackCamera
 from flatmetric.simulation.folder import STACK, simulate_folder
 from flatmetric.stacks import open_stack, write_stack
 from flatmetric.twins.camera import camera_for
-from flatmetric.twins.estimates import Estimates, estimated
+from flatmetric.twins.estimates import MovieEstimates, estimated
 from flatmetric.twins.likeness import STATISTICS, likeness, statistics_of, verdict
 from flatmetric.twins.memory import keep, recalled
 from flatmetric.twins.seen import Seen, looked_at, seen_in
@@ -26,12 +26,12 @@ def camera(made: Scope) -> StackCamera:
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Estimates, Seen]:
+def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, MovieEstimates, Seen]:
     path, _ = movie(CCD, tmp_path_factory.mktemp("movie"))
     return path, *estimated(open_stack(path), camera(CCD), False)
 
 
-def test_density_light_times_and_background_are_found(measured: tuple[Path, Estimates, Seen]) -> None:
+def test_density_light_times_and_background_are_found(measured: tuple[Path, MovieEstimates, Seen]) -> None:
     """Detection misses dim molecules and merges crowded ones; both are allowed for."""
     _, known, seen = measured
     assert known.density == pytest.approx(0.148, rel=0.3) and known.photons == pytest.approx(1800, rel=0.25)
@@ -66,7 +66,7 @@ def test_noisy_pixels_of_a_scmos_have_a_noise_of_their_own(tmp_path: Path) -> No
 
 
 def test_a_twin_is_like_its_movie_and_a_wrong_one_is_not(
-    measured: tuple[Path, Estimates, Seen], tmp_path: Path
+    measured: tuple[Path, MovieEstimates, Seen], tmp_path: Path
 ) -> None:
     import dataclasses
 
@@ -86,7 +86,7 @@ def test_a_twin_is_like_its_movie_and_a_wrong_one_is_not(
         assert all(row.is_alike for row in rows) == expected or (verdict(rows) == "alike" and expected), name
 
 
-def test_what_was_measured_is_kept(measured: tuple[Path, Estimates, Seen], tmp_path: Path) -> None:
+def test_what_was_measured_is_kept(measured: tuple[Path, MovieEstimates, Seen], tmp_path: Path) -> None:
     path, known, seen = measured
     keep(tmp_path / "kept.npz", "key", known, seen)
     again = recalled(tmp_path / "kept.npz", "key", open_stack(path), camera(CCD))

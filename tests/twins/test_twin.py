@@ -6,6 +6,7 @@ import json
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,12 +14,13 @@ import pytest
 import flatmetric as fm
 from flatmetric.errors import InputError
 from flatmetric.plots.twins import estimates_plots, likeness_plots, side_by_side
-from flatmetric.twins.ranking import Candidate, choice
+from flatmetric.twins.ranking import Contender, choice
 from proofs.foreign import movie, scope
 from tests.scenes import run
 
 SCOPE = scope(3)
-KNOWN = ("--pixel-size", SCOPE.pixel, "--offset", SCOPE.offset, "--photons-per-count", 1 / SCOPE.counts_per_electron)
+PHOTONS = 1 / SCOPE.counts_per_electron
+KNOWN = ("--pixel-size", f"{SCOPE.pixel}", "--offset", f"{SCOPE.offset}", "--photons-per-count", f"{PHOTONS}")
 QUICK = (
     "--camera",
     "cmos",
@@ -96,7 +98,7 @@ def test_a_program_of_ones_own_can_win(folder: Path, tmp_path: Path) -> None:
     script.write_text(
         "import sys, flatmetric as fm\n"
         f"fm.localize(sys.argv[1], method='log', pixel_size={SCOPE.pixel}, offset={SCOPE.offset}, "
-        f"photons_per_count={1 / SCOPE.counts_per_electron}, out=sys.argv[2])\n"
+        f"photons_per_count={PHOTONS}, out=sys.argv[2])\n"
     )
     shutil.copy(folder / "out" / "measured.npz", tmp_path)
     words = ("--camera", "cmos", "--participant", "dog", "--twins", "1", "--tune", "0", "--out", tmp_path)
@@ -126,11 +128,11 @@ def test_wrong_words_are_one_sentence(folder: Path, tmp_path: Path, words: tuple
 
 def test_programs_that_are_level_are_a_tie() -> None:
     first, second = (
-        Candidate("a", None, None, (40.0, 50.0, 45.0), 0.8, 0.9),
-        Candidate("b", None, None, (41.0, 49.0, 46.0), 0.8, 0.9),
+        Contender("a", None, None, (40.0, 50.0, 45.0), 0.8, 0.9),
+        Contender("b", None, None, (41.0, 49.0, 46.0), 0.8, 0.9),
     )
     assert choice([first, second]).ties == ["b"]
-    alone = choice([Candidate("a", None, None, (40.0,), 0.8, 0.9), Candidate("b", None, None, (80.0,), 0.8, 0.9)])
+    alone = choice([Contender("a", None, None, (40.0,), 0.8, 0.9), Contender("b", None, None, (80.0,), 0.8, 0.9)])
     assert alone.ties == ["b"], "one twin has no spread"
 
 
@@ -156,7 +158,7 @@ def test_a_movie_in_depth_is_matched_by_its_beads(tmp_path: Path) -> None:
     made = fm.simulate(dataset="MT4.N2.HD", modality="AS", out=tmp_path / "made", frames=40)
     beads = bead_stack(tmp_path / "beads.tif")
     shutil.copy(made.stack, tmp_path / "movie.tif")
-    options = {"offset": 100.0, "photons_per_count": 1 / 6, "kind": "emccd", "twins": 1, "tune": 0}
+    options: dict[str, Any] = {"offset": 100.0, "photons_per_count": 1 / 6, "kind": "emccd", "twins": 1, "tune": 0}
     found = fm.twin(
         tmp_path / "movie.tif",
         out=tmp_path / "out",

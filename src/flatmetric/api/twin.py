@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from flatmetric.simulation.datasets import Dataset
     from flatmetric.simulation.optics import Measured
     from flatmetric.stacks import Stack
-    from flatmetric.twins.estimates import Estimates
-    from flatmetric.twins.likeness import Likeness
+    from flatmetric.twins.estimates import MovieEstimates
+    from flatmetric.twins.likeness import Resemblance
     from flatmetric.twins.own_result import OwnResult
-    from flatmetric.twins.ranking import Candidate, Choice, Weakness
+    from flatmetric.twins.ranking import Choice, Contender, Weakness
     from flatmetric.twins.seen import Seen
 
 _TWINS, _MOVIE, _PAGE, _NUMBERS, _FOUND = "twins", "movie", "twin.html", "twin.json", "localizations.csv"
@@ -94,9 +94,9 @@ class Twin:
     on the twins, `own` what to expect of the result that was given, and `files` are what was written.
     """
 
-    estimates: Estimates
+    estimates: MovieEstimates
     doubts: tuple[str, ...]
-    likeness: tuple[Likeness, ...]
+    likeness: tuple[Resemblance, ...]
     verdict: str
     choice: Choice | None
     weak: tuple[Weakness, ...]
@@ -246,7 +246,7 @@ def _measured(
     out: Path,
     workers: Workers,
     progress: Progress | None,
-) -> tuple[Estimates, Seen]:
+) -> tuple[MovieEstimates, Seen]:
     """The estimates of a movie, from an earlier run of the same movie and options if there was one."""
     from flatmetric.twins.estimates import estimated
     from flatmetric.twins.memory import keep, recalled
@@ -265,7 +265,7 @@ def _measured(
     return made
 
 
-def _twins(known: Estimates, folder: Path, options: TwinOptions) -> list[Dataset]:
+def _twins(known: MovieEstimates, folder: Path, options: TwinOptions) -> list[Dataset]:
     """Data sets that the movie may be: each with parameters drawn from their errors."""
     return [
         known.drawn(np.random.default_rng([options.seed, number])).dataset(f"twin-{number}", folder)
@@ -339,9 +339,9 @@ def _candidates(
     settings: Mapping[str, tuple[str, Mapping[str, float]]],
     lam: float,
     dim: int,
-) -> tuple[list[Candidate], dict[str, str]]:
+) -> tuple[list[Contender], dict[str, str]]:
     """What programs reached on the twins, and why some reached nothing."""
-    from flatmetric.twins.ranking import Candidate
+    from flatmetric.twins.ranking import Contender
 
     failures = {run.program: run.reason for run in runs if run.reason is not None}
     candidates = []
@@ -358,12 +358,12 @@ def _candidates(
             float(np.mean([getattr(one.challenge, name) or 0.0 for one in scores])) for name in ("recall", "precision")
         )
         values = tuple(lam if one.value is None else float(one.value) for one in scores)
-        candidates.append(Candidate(program, method, changed, values, recall, precision))
+        candidates.append(Contender(program, method, changed, values, recall, precision))
     return candidates, failures
 
 
 def _winner(
-    best: Candidate,
+    best: Contender,
     own: Sequence[Program],
     stack: Stack,
     camera: StackCamera,

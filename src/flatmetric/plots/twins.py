@@ -9,14 +9,14 @@ import numpy as np
 
 from flatmetric._arrays import FloatArray
 from flatmetric.plots import style
-from flatmetric.twins.likeness import FAR, Likeness
+from flatmetric.twins.likeness import FAR, Resemblance
 from flatmetric.twins.seen import Seen
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from flatmetric.twins.estimates import Estimates
+    from flatmetric.twins.estimates import MovieEstimates
 
 _BRIGHT = 0.998  # of the pixels of the movie, the end of the contrast
 _COLUMNS = 4  # of small plots
@@ -49,7 +49,7 @@ def _mean(seen: Seen) -> FloatArray:
     return np.asarray(seen.light.mean(axis=0))
 
 
-def likeness_plots(rows: Sequence[Likeness]) -> Figure:
+def likeness_plots(rows: Sequence[Resemblance]) -> Figure:
     """A small plot for each statistic: the movie as a line, its twins as dots, and in grey where it would be alike."""
     with style.house_style():
         down = -(-len(rows) // _COLUMNS)
@@ -73,7 +73,7 @@ def likeness_plots(rows: Sequence[Likeness]) -> Figure:
     return figure
 
 
-def estimates_plots(known: Estimates, movie: Seen, twin: Seen) -> Figure:
+def estimates_plots(known: MovieEstimates, movie: Seen, twin: Seen) -> Figure:
     """What was measured: the background, the light of the detections, how many there are over time, and the spot."""
     with style.house_style():
         figure = style.new_figure(8.0, 4.6)
@@ -110,7 +110,7 @@ def _over_time(axes: Axes, movie: Seen) -> None:
     axes.set_ylabel("detections", color=style.BLUE)
 
 
-def _profile(axes: Axes, known: Estimates) -> None:
+def _profile(axes: Axes, known: MovieEstimates) -> None:
     from flatmetric.simulation.optics import HALO_WIDTH
 
     away = np.linspace(0, 5 * known.sigma, 200)

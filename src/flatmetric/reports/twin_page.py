@@ -15,8 +15,8 @@ from flatmetric.twins.likeness import unlike_sentence
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from flatmetric.twins.estimates import Estimates
-    from flatmetric.twins.likeness import Likeness
+    from flatmetric.twins.estimates import MovieEstimates
+    from flatmetric.twins.likeness import Resemblance
     from flatmetric.twins.ranking import Choice
     from flatmetric.twins.seen import Seen
 
@@ -29,7 +29,7 @@ _NAMES = {
 }
 
 
-def _more(known: Estimates) -> list[tuple[str, float | None, str]]:
+def _more(known: MovieEstimates) -> list[tuple[str, float | None, str]]:
     """What was measured besides, without an error of its own: its title, value and unit."""
     return [
         ("width of spots along x over that along y", known.aspect**2, ""),
@@ -120,7 +120,7 @@ def _ranking(choice: Choice) -> str:
     return table("ranking", "All programs, best first", header, rows, sortable=True)
 
 
-def _likeness(rows: tuple[Likeness, ...]) -> str:
+def _likeness(rows: tuple[Resemblance, ...]) -> str:
     cells: list[list[Any]] = [
         [
             row.name,
@@ -133,7 +133,7 @@ def _likeness(rows: tuple[Likeness, ...]) -> str:
     return table("likeness", "Statistics", ["statistic", "movie", "twins", "verdict"], cells)
 
 
-def _measured(known: Estimates) -> str:
+def _measured(known: MovieEstimates) -> str:
     rows: list[list[Any]] = []
     for key, (title, unit) in _NAMES.items():
         value, error = getattr(known, key), known.errors[key]
@@ -149,7 +149,7 @@ def _measured(known: Estimates) -> str:
     rows.append(["camera", f"{kind}, offset {camera.offset:.4g}, {counted}"])
     rows.append(["readout noise", f"{camera.readout / camera.gain:.2g} photons"])
     notes = "".join(paragraph(note, "note") for note in known.notes)
-    return table("estimates", "Estimates", ["", "value"], rows) + notes
+    return table("estimates", "MovieEstimates", ["", "value"], rows) + notes
 
 
 def _course(course: tuple[float, ...]) -> str:

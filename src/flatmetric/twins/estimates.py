@@ -59,7 +59,7 @@ _SHORTEST, _LONGEST = 60, 600  # frames of a twin
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Estimates:
+class MovieEstimates:
     """A movie in numbers: lengths in nm, times in frames, light in photons, density in shining molecules per um2.
 
     Spots are Gaussians of width `sigma`, with a part `halo` of their light further out and depths that spread by
@@ -165,7 +165,7 @@ class Estimates:
     def _spot(self) -> Gaussian:
         return Gaussian(self.sigma, _FOCAL_DEPTH, aspect=self.aspect**2, halo=self.halo)
 
-    def drawn(self, rng: np.random.Generator) -> Estimates:
+    def drawn(self, rng: np.random.Generator) -> MovieEstimates:
         """The same with every number moved by its error: one of the movies that this may be."""
         names = ("sigma", "density", "photons", "photons_spread", "on_time")
         moved = {name: getattr(self, name) * math.exp(rng.normal(0.0, self.errors[name])) for name in names}
@@ -181,7 +181,7 @@ def estimated(
     seed: int = 0,
     workers: Workers | None = None,
     progress: Progress | None = None,
-) -> tuple[Estimates, Seen]:
+) -> tuple[MovieEstimates, Seen]:
     """Measure a movie; `multiplies` says whether its camera multiplies electrons (EMCCD), None if that is not known.
 
     With `beads` spots look like these at depths that are found with them.
@@ -216,7 +216,7 @@ def _say(progress: Progress | None, done: int) -> None:
 
 def _first_guess(
     stack: Stack, camera: StackCamera, seen: Seen, multiplies: bool | None, beads: Measured | None
-) -> Estimates:
+) -> MovieEstimates:
     made = camera_for(stack, camera, multiplies)
     width = seen.width
     size = camera.pixel_size
@@ -228,7 +228,7 @@ def _first_guess(
     lumped = np.sqrt(np.maximum(counts.mean(), 0.1) * (1 + 2 * odds(seen.lasting)) * np.ones(len(counts)))
     returning, dark_time = seen.returning
     columns = [seen.found.x, seen.found.y, *([] if seen.found.z is None else [seen.found.z])]
-    return Estimates(
+    return MovieEstimates(
         stack_camera=camera,
         camera=made.camera,
         width=stack.width,
@@ -271,7 +271,7 @@ def _background(seen: Seen) -> FloatArray:
     return np.asarray(np.maximum(smooth + pattern * left, 0.0))
 
 
-def _nearer(guess: Estimates, movie: Seen, twin: Seen) -> Estimates:
+def _nearer(guess: MovieEstimates, movie: Seen, twin: Seen) -> MovieEstimates:
     """The guess with what the program sees differently in the two taken away."""
     from scipy.ndimage import gaussian_filter
 
@@ -307,7 +307,7 @@ def _nearer(guess: Estimates, movie: Seen, twin: Seen) -> Estimates:
     )
 
 
-def _middle(guesses: Sequence[Estimates]) -> Estimates:
+def _middle(guesses: Sequence[MovieEstimates]) -> MovieEstimates:
     """The mean of the last guesses, which move about the answer since each twin is drawn anew."""
     positive = ("sigma", "density", "photons", "photons_spread", "on_time")
     means: dict[str, Any] = {

@@ -127,7 +127,7 @@ STATISTICS: Mapping[str, Statistic] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
+class Resemblance:
     """One statistic of a movie and of its twins, and how many spreads lie between; `words` say what differs."""
 
     name: str
@@ -147,7 +147,7 @@ def statistics_of(seen: Seen) -> dict[str, float]:
     return {name: statistic.of(seen) for name, statistic in STATISTICS.items()}
 
 
-def likeness(movie: Mapping[str, float], twins: Sequence[Mapping[str, float]]) -> list[Likeness]:
+def likeness(movie: Mapping[str, float], twins: Sequence[Mapping[str, float]]) -> list[Resemblance]:
     """Compare the statistics of a movie with those of its twins; the spread is that among the twins, but has a floor.
 
     Examples
@@ -167,16 +167,16 @@ def likeness(movie: Mapping[str, float], twins: Sequence[Mapping[str, float]]) -
         words = (
             "" if abs(apart) < FAR else f"the movie {statistic.more if apart > 0 else statistic.less} than its twins"
         )
-        rows.append(Likeness(name, value, tuple(others), apart, words))
+        rows.append(Resemblance(name, value, tuple(others), apart, words))
     return rows
 
 
-def verdict(rows: Sequence[Likeness]) -> str:
+def verdict(rows: Sequence[Resemblance]) -> str:
     """Whether a movie and its twins are "alike", "doubtful" or "unlike", by how many statistics differ.
 
     Examples
     --------
-    >>> one = Likeness("a", 1.0, (1.0,), 9.0, "the movie is brighter than its twins")
+    >>> one = Resemblance("a", 1.0, (1.0,), 9.0, "the movie is brighter than its twins")
     >>> verdict([one]), verdict([one] * 3), verdict([one] * 9)
     ('alike', 'doubtful', 'unlike')
     """
@@ -184,12 +184,12 @@ def verdict(rows: Sequence[Likeness]) -> str:
     return "unlike" if unlike >= _MANY_UNLIKE else "doubtful" if unlike >= _SOME_UNLIKE else "alike"
 
 
-def unlike_sentence(rows: Sequence[Likeness]) -> str:
+def unlike_sentence(rows: Sequence[Resemblance]) -> str:
     """How far the twins can be trusted, in words.
 
     Examples
     --------
-    >>> unlike_sentence([Likeness("a", 1.0, (1.0,), 0.1, "")])
+    >>> unlike_sentence([Resemblance("a", 1.0, (1.0,), 0.1, "")])
     'The twins are like the movie in all 1 statistics that they were not made to fit.'
     """
     unlike = [row for row in rows if not row.is_alike]

@@ -17,16 +17,16 @@ from flatmetric.localizers.registry import StackCamera
 from flatmetric.simulation.camera import Camera
 from flatmetric.simulation.optics import Measured
 from flatmetric.stacks import Stack
-from flatmetric.twins.estimates import Estimates
+from flatmetric.twins.estimates import MovieEstimates
 from flatmetric.twins.seen import Seen, light_of
 
 _LARGEST = 2_000_000_000  # bytes
 _ARRAYS = ("background", "places", "readout")
 
 
-def keep(path: Path, key: str, known: Estimates, seen: Seen) -> None:
+def keep(path: Path, key: str, known: MovieEstimates, seen: Seen) -> None:
     """Write estimates and what they were made from; `key` says for which movie and options they are."""
-    plain: dict[str, Any] = {name: getattr(known, name) for name in Estimates.__slots__ if name not in _ARRAYS}
+    plain: dict[str, Any] = {name: getattr(known, name) for name in MovieEstimates.__slots__ if name not in _ARRAYS}
     camera, stack_camera = known.camera, known.stack_camera
     plain["camera"] = {name: getattr(camera, name) for name in Camera.__slots__}
     plain["stack_camera"] = {name: getattr(stack_camera, name) for name in StackCamera.__slots__}
@@ -41,7 +41,7 @@ def keep(path: Path, key: str, known: Estimates, seen: Seen) -> None:
         unfinished.write_bytes(held.getvalue())
 
 
-def recalled(path: Path, key: str, stack: Stack, camera: StackCamera) -> tuple[Estimates, Seen] | None:
+def recalled(path: Path, key: str, stack: Stack, camera: StackCamera) -> tuple[MovieEstimates, Seen] | None:
     """What was kept for this `key`; None where nothing was, or something else."""
     if not path.is_file():
         return None
@@ -57,7 +57,7 @@ def recalled(path: Path, key: str, stack: Stack, camera: StackCamera) -> tuple[E
             plain[name] = tuple(plain[name])
         arrays: dict[str, Any] = {name: held.get(name) for name in _ARRAYS}
         found = {name.removeprefix("found_"): held[name] for name in held.files if name.startswith("found_")}
-        known = Estimates(**plain, **arrays)
+        known = MovieEstimates(**plain, **arrays)
         frames, light = light_of(stack, camera)
         return known, Seen(frames, light, Localizations(**found), camera.pixel_size)
     except (KeyError, ValueError, TypeError, OSError, EOFError, zipfile.BadZipFile, InputError):

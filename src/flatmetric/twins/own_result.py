@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from flatmetric._dataclass import dataclass
-from flatmetric.twins.ranking import Candidate, Span
+from flatmetric.twins.ranking import Contender, Span
 
 _FEWEST = 6  # programs and twins: a line and its error
 
@@ -45,7 +45,7 @@ class OwnResult:
 
 
 def own_result(
-    distance: float, best: Candidate, others: Sequence[Candidate], distances: Mapping[str, Sequence[float]]
+    distance: float, best: Contender, others: Sequence[Contender], distances: Mapping[str, Sequence[float]]
 ) -> OwnResult | None:
     """What to expect of a result at a `distance` from that of the best program; None where too few programs tell.
 
@@ -53,8 +53,8 @@ def own_result(
 
     Examples
     --------
-    >>> best = Candidate("a", "a", {}, (40.0, 42.0), 0.8, 0.9)
-    >>> others = [Candidate(name, name, {}, (40 + far, 42 + far), 0.8, 0.9) for name, far in zip("bcd", (9, 18, 27))]
+    >>> best = Contender("a", "a", {}, (40.0, 42.0), 0.8, 0.9)
+    >>> others = [Contender(name, name, {}, (40 + far, 42 + far), 0.8, 0.9) for name, far in zip("bcd", (9, 18, 27))]
     >>> expected = own_result(20.0, best, others, {"b": (10, 10), "c": (20, 20), "d": (30, 30)})
     >>> round(expected.expected), expected.outside
     (59, False)

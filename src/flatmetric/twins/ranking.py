@@ -20,7 +20,7 @@ Span = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class Contender:
     """A program with its settings, and what it reached on each twin: the Flat Metric in nm, recall and precision (0 to
     1). `settings` is None for a program of the user's own.
     """
@@ -61,12 +61,12 @@ class Behind:
 class Choice:
     """All candidates, best first, how far the others are behind, and on how many of the twins the best is first."""
 
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[Contender, ...]
     behind: tuple[Behind, ...]
     first_on: int
 
     @property
-    def best(self) -> Candidate:
+    def best(self) -> Contender:
         """The candidate with the lowest Flat Metric on average."""
         return self.candidates[0]
 
@@ -94,13 +94,13 @@ class Choice:
         return said
 
 
-def choice(candidates: Sequence[Candidate]) -> Choice:
+def choice(candidates: Sequence[Contender]) -> Choice:
     """Rank candidates by their mean, and compare each with the best twin by twin.
 
     Examples
     --------
-    >>> good = Candidate("a", "a", {}, (40.0, 42.0, 41.0), 0.8, 0.9)
-    >>> bad = Candidate("b", "b", {}, (50.0, 52.5, 51.0), 0.7, 0.9)
+    >>> good = Contender("a", "a", {}, (40.0, 42.0, 41.0), 0.8, 0.9)
+    >>> bad = Contender("b", "b", {}, (50.0, 52.5, 51.0), 0.7, 0.9)
     >>> chosen = choice([bad, good])
     >>> chosen.best.program, chosen.first_on, chosen.ties
     ('a', 3, [])
@@ -150,7 +150,7 @@ def _interval(values: FloatArray, *, another: bool) -> Span | None:
     return (max(0.0, middle - reach) if another else middle - reach, middle + reach)
 
 
-def _changed(candidate: Candidate) -> str:
+def _changed(candidate: Contender) -> str:
     settings = ", ".join(f"{name} {value:g}" for name, value in (candidate.settings or {}).items())
     return f" with {settings}" if settings else ""
 
