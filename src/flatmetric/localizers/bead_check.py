@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from flatmetric._arrays import FloatArray
+from flatmetric._arrays import FloatArray, IntArray
 from flatmetric.errors import InputError
 from flatmetric.localizers.base import PER_MAD
 from flatmetric.localizers.baseline import find_maxima
@@ -19,6 +19,8 @@ _FRAMES, _SPOTS = 60, 60  # looked at: the brightest spots of frames spread over
 _FEWEST = 5  # spots, for a median to mean something
 _WIDTH = 1.3  # pixels: of the filter that finds spots
 _BRIGHT = 6.0  # times the noise of the filtered image
+_PAIRED, _RANGE, _PAIRS_APART = 0.5, 3, (6, 14)  # of the maxima, pixels; 0.85 sparse and 0.55 dense on a double helix,
+# 0.15 and 0.4 on single spots
 _DEPTHS, _SHIFTS = 31, 5  # templates: depths, and places along x and along y within a pixel
 
 
@@ -27,25 +29,48 @@ _OTHER = 0.35  # beads of the same optics leave at most 0.18 of a spot, a double
 
 def check_beads(stack: Stack, shape: KnownShape, offset: float, beads: Path) -> None:
     """Raise if a movie's bright spots are none of these beads, at whatever depth. Dim spots can't tell."""
-    left = misfit(stack, shape, offset)
-    if left is not None and left > _OTHER:
+    difference = _difference(stack, shape, offset)
+    if difference is not None:
         raise InputError(
-            f"{beads}: its beads don't look like the spots of {stack.path}, of which they leave {100 * left:.0f} % "
-            "unexplained; give the bead stack of the same microscope and optics"
+            f"{beads}: its beads don't look like the spots of {stack.path}, {difference}; give the bead stack of the "
+            "same microscope and optics"
         )
 
 
-def misfit(stack: Stack, shape: KnownShape, offset: float) -> float | None:
-    """The part of a usual bright spot's squared light, beyond noise, that no bead at any depth explains; None where the
-    movie has too few bright spots that lie alone. `offset` is in counts.
-    """
+def _difference(stack: Stack, shape: KnownShape, offset: float) -> str | None:
+    """In which way spots are none of the beads; None if they may be."""
     half = min(shape.widest_half, 7)
     templates = _templates(shape, half)
-    boxes = _bright_spots(stack, half, _off_middle(templates, half), offset)
+    away = _off_middle(templates, half)
+    pairs = _in_pairs(stack)
+    if away.min() <= 1 and pairs > _PAIRED:  # at some depth a single spot
+        return f"{100 * pairs:.0f} % of which have another at the same distance, as those of a double helix"
+    boxes = _bright_spots(stack, half, int(away.max()), offset)
     if len(boxes) < _FEWEST:
         return None
-    parts = [_unexplained(box, noise, templates) for box, noise in boxes]
-    return float(np.median(parts))
+    left = float(np.median([_unexplained(box, noise, templates) for box, noise in boxes]))
+    if left > _OTHER:
+        return f"of which they leave {100 * left:.0f} % unexplained"
+    return None
+
+
+def _in_pairs(stack: Stack) -> float:
+    """The largest part of a movie's bright maxima whose nearest neighbours lie in one range of distances."""
+    nearest: list[FloatArray] = []
+    for _, image in stack.images(_looked_at(stack)):
+        _, row, column = find_maxima(image[None].astype(np.float64), _WIDTH, _BRIGHT, 2)
+        places = np.column_stack([row, column]).astype(np.float64)
+        apart = np.linalg.norm(places[:, None] - places[None], axis=2)
+        np.fill_diagonal(apart, np.inf)
+        nearest.append(apart.min(axis=1) if len(places) > 1 else np.full(len(places), np.inf))
+    every = np.concatenate(nearest) if nearest else np.empty(0)
+    if len(every) < 4 * _FEWEST:
+        return 0.0
+    return max(float(((every >= least) & (every < least + _RANGE)).mean()) for least in range(*_PAIRS_APART))
+
+
+def _looked_at(stack: Stack) -> list[int]:
+    return [int(frame) for frame in np.unique(np.linspace(1, stack.frames, min(_FRAMES, stack.frames)).astype(int))]
 
 
 def _templates(shape: KnownShape, half: int) -> FloatArray:
@@ -58,20 +83,21 @@ def _templates(shape: KnownShape, half: int) -> FloatArray:
     return np.asarray(light / np.linalg.norm(light, axis=1, keepdims=True))
 
 
-def _off_middle(templates: FloatArray, half: int) -> int:
-    """How far, in pixels, the brightest place of a bead may lie from its middle: 4 in a double helix, else 0 or 1."""
+def _off_middle(templates: FloatArray, half: int) -> IntArray:
+    """How far, in pixels, the brightest place of each template lies from its middle: 4 or so in a double helix, else 0
+    or 1 in focus.
+    """
     row, column = np.divmod(templates.argmax(axis=1), 2 * half + 1)
-    return int(np.maximum(np.abs(row - half), np.abs(column - half)).max())
+    return np.asarray(np.maximum(np.abs(row - half), np.abs(column - half)))
 
 
 def _bright_spots(stack: Stack, half: int, off: int, offset: float) -> list[tuple[FloatArray, FloatArray]]:
     """The light around the brightest spots that lie alone, in boxes that reach `off` pixels further, and the variance
     of its noise.
     """
-    frames = np.unique(np.linspace(1, stack.frames, min(_FRAMES, stack.frames)).astype(np.int64))
     reach = half + off
     found: list[tuple[float, FloatArray, FloatArray]] = []
-    for _, image in stack.images(frames.tolist()):
+    for _, image in stack.images(_looked_at(stack)):
         light = image.astype(np.float64) - offset
         step = np.diff(light, axis=1)
         level = max(float(np.median(light)), 1e-9)
