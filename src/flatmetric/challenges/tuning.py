@@ -139,7 +139,7 @@ def even_settings(method: str, count: int) -> list[dict[str, float]]:
     Examples
     --------
     >>> [round(one["threshold"], 3) for one in even_settings("baseline", 2)][0]
-    5.0
+    4.0
     """
     defaults = dict(participant(method).settings)
     ranges = {name: setting for name, setting in METHODS[method].settings.items() if setting.tuned is not None}

@@ -53,7 +53,7 @@ class Behind:
 
     @property
     def is_tie(self) -> bool:
-        """Whether the twins don't tell it from the best."""
+        """Whether it is not significantly worse than the best."""
         return self.interval is None or self.interval[0] <= 0
 
 
@@ -72,7 +72,7 @@ class Choice:
 
     @property
     def ties(self) -> list[str]:
-        """Programs that the twins don't tell from the best."""
+        """Programs that are not significantly worse than the best."""
         return [one.program for one in self.behind if one.is_tie]
 
     def sentences(self) -> list[str]:
@@ -84,7 +84,7 @@ class Choice:
             f"{best.recall:.2f}, precision {best.precision:.2f}; first on {self.first_on} of {len(best.values)} twins."
         ]
         if self.ties:
-            said.append(f"The twins don't tell it from {_listed(self.ties)}.")
+            said.append(f"On the twins it is not significantly better than {_listed(self.ties)}.")
         clear = [one for one in self.behind if not one.is_tie]
         if clear:
             one = clear[0]

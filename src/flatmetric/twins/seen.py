@@ -182,7 +182,7 @@ def course_of(values: FloatArray, frames: IntArray, last: int, error: FloatArray
     >>> course_of(np.ones(100), frames, 100, np.full(100, 0.1), 5)
     ()
     >>> [round(one, 1) for one in course_of(np.linspace(2, 0, 100), frames, 100, np.full(100, 0.1), 3)]
-    [1.9, 1.0, 0.1]
+    [1.7, 1.0, 0.3]
     """
     parts = np.array_split(np.argsort(frames, kind="stable"), min(points, max(1, len(frames) // 5)))
     level = np.array([values[part].mean() for part in parts])
