@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from flatmetric.scoring.advice import Advice
     from flatmetric.scoring.score import Score
 
+_UNLIKE = 0.25  # of the Flat Metric: by how much twins and movies differ besides, on the movies of proofs/twins.py that
+# were there for development; those kept aside are not in it
 _MOST_ADVICE = 3  # more is not read
 Span = tuple[float, float]
 
@@ -39,8 +41,12 @@ class Contender:
 
     @property
     def interval(self) -> Span | None:
-        """Where the Flat Metric of another movie like these lies in 95 %, nm; None with one twin."""
-        return _interval(np.array(self.values), another=True)
+        """Where the Flat Metric of the movie lies in 95 %, nm, as far as twins are like movies; None with one twin."""
+        span = _interval(np.array(self.values), another=True)
+        if span is None:
+            return None
+        reach = math.hypot((span[1] - span[0]) / 2, 1.96 * _UNLIKE * self.expected)
+        return max(0.0, self.expected - reach), self.expected + reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +153,7 @@ def _interval(values: FloatArray, *, another: bool) -> Span | None:
         return None
     reach = float(stdtrit(count - 1, 0.975)) * float(values.std(ddof=1)) * math.sqrt(1 / count + another)
     middle = float(values.mean())
-    return (max(0.0, middle - reach) if another else middle - reach, middle + reach)
+    return middle - reach, middle + reach
 
 
 def _changed(candidate: Contender) -> str:
