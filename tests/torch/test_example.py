@@ -41,7 +41,7 @@ def test_weights_are_written_and_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["flat metric", "cross-entropy and MSE"])
 def test_both_losses_fall_on_simulated_images(kind: str) -> None:
-    images, truth = train_localizer.simulated(train_localizer.like_the_challenge, 0)
+    images, truth = train_localizer.simulated(train_localizer.like_the_challenge, 2)
     few = truth.select(truth.frame <= 2)
     photons, places = torch.tensor(images[:2]), torch.tensor(few.points(2), dtype=torch.float32)
     sample = torch.tensor(few.frame - 1)
