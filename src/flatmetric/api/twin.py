@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from flatmetric.challenges.runner import Program, Run
     from flatmetric.localizations import Localizations
     from flatmetric.localizers.registry import StackCamera
+    from flatmetric.scoring.score import Score
     from flatmetric.simulation.datasets import Dataset
     from flatmetric.simulation.optics import Measured
     from flatmetric.stacks import Stack
@@ -176,27 +177,25 @@ def twin(
     for name in (_PAGE, _NUMBERS, _FOUND):
         check_writable(out / name)
     workers = Workers(options.execution.jobs, executor)
-    known, seen = _measured(stack, camera, beads, options, out, workers, progress)
+    near = workers.of_kind("processes")  # what runs here in Python; programs have processes of their own
+    known, seen = _measured(stack, camera, beads, options, out, near, progress)
     folder = out / _TWINS
     make_folder(folder)
     twins = _twins(known, folder, options)
     settings, runs = _run(known.dataset("twin", folder), twins, methods, own, options, folder, workers, progress)
     shape = _shape(beads, camera)
-    near = workers.of_kind("processes") if executor is None else workers
     looks = [seen_in(open_stack(folder / dataset.name / STACK), camera, shape, near) for dataset in twins]
     rows = likeness(statistics_of(seen), [statistics_of(look) for look in looks])
     judged = verdict(rows)
     dim = 2 if beads is None else 3
-    candidates, failures = _candidates(folder, twins, runs, settings, options.metrics.lam, dim)
+    candidates, scores, failures = _candidates(folder, twins, runs, settings, options.metrics.lam, dim)
     chosen = choice(candidates) if candidates and judged != "unlike" else None
     files, found, expected, weak = [out / _PAGE, out / _NUMBERS], None, None, []
     if chosen is not None:
         found = _winner(chosen.best, own, stack, camera, beads, options, out, near, progress)
         files.append(out / _FOUND)
         best = [_result(folder / one.name, chosen.best.program) for one in twins]
-        weak = weaknesses(
-            [_score(folder / one.name, of, options.metrics.lam, dim) for one, of in zip(twins, best, strict=True)]
-        )
+        weak = weaknesses(scores[chosen.best.program])
         if mine is not None:
             expected = _expected(mine, found, chosen, best, folder, twins, options.metrics.lam, dim)
     else:
@@ -259,8 +258,7 @@ def _measured(
     if before is not None:
         return before
     multiplies = None if options.kind is None else _KINDS[options.kind]
-    near = workers if workers.elsewhere else workers.of_kind("processes")
-    made = estimated(stack, camera, multiplies, beads=beads, seed=options.seed, workers=near, progress=progress)
+    made = estimated(stack, camera, multiplies, beads=beads, seed=options.seed, workers=workers, progress=progress)
     keep(out / _MEASURED, key, *made)
     return made
 
@@ -324,14 +322,6 @@ def _result(folder: Path, program: str) -> Path:
     return folder / "results" / f"{program}.csv"
 
 
-def _score(folder: Path, result: Path, lam: float, dim: int) -> Any:
-    """The score of a result of a twin."""
-    from flatmetric.api.score import score
-    from flatmetric.simulation.folder import TRUTH
-
-    return score(folder / TRUTH, result, lam=lam, dim=dim, check=False)
-
-
 def _candidates(
     folder: Path,
     twins: list[Dataset],
@@ -339,17 +329,22 @@ def _candidates(
     settings: Mapping[str, tuple[str, Mapping[str, float]]],
     lam: float,
     dim: int,
-) -> tuple[list[Contender], dict[str, str]]:
-    """What programs reached on the twins, and why some reached nothing."""
+) -> tuple[list[Contender], dict[str, list[Score]], dict[str, str]]:
+    """What programs reached on the twins, their scores there by program, and why some reached nothing."""
+    from flatmetric.api.score import score
+    from flatmetric.simulation.folder import TRUTH
     from flatmetric.twins.ranking import Contender
 
     failures = {run.program: run.reason for run in runs if run.reason is not None}
-    candidates = []
+    candidates, scored = [], {}
     for program in dict.fromkeys(run.program for run in runs):
         if program in failures:
             continue
         try:
-            scores = [_score(folder / one.name, _result(folder / one.name, program), lam, dim) for one in twins]
+            scores = [
+                score(place / TRUTH, _result(place, program), lam=lam, dim=dim, check=False)
+                for place in (folder / one.name for one in twins)
+            ]
         except InputError as error:
             failures[program] = f"its result can't be scored: {error}"
             continue
@@ -359,7 +354,8 @@ def _candidates(
         )
         values = tuple(lam if one.value is None else float(one.value) for one in scores)
         candidates.append(Contender(program, method, changed, values, recall, precision))
-    return candidates, failures
+        scored[program] = scores
+    return candidates, scored, failures
 
 
 def _winner(

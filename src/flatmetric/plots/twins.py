@@ -41,8 +41,7 @@ def side_by_side(movie: Seen, twin: Seen) -> Figure:
 
 def _usual_frame(seen: Seen) -> FloatArray:
     """The frame whose number of detections is in the middle."""
-    counts = [np.count_nonzero(seen.found.frame == frame) for frame in seen.frames]
-    return np.asarray(seen.light[int(np.argsort(counts, kind="stable")[len(counts) // 2])])
+    return np.asarray(seen.light[int(np.argsort(seen.counts, kind="stable")[len(seen.counts) // 2])])
 
 
 def _mean(seen: Seen) -> FloatArray:
@@ -98,7 +97,7 @@ def _histogram(axes: Axes, movie: Seen, twin: Seen) -> None:
 
 
 def _over_time(axes: Axes, movie: Seen) -> None:
-    counts = np.array([np.count_nonzero(movie.found.frame == frame) for frame in movie.frames])
+    counts = movie.counts
     parts = np.array_split(np.arange(len(counts)), min(_BINS, len(counts)))
     at = [float(movie.frames[part].mean()) for part in parts]
     axes.plot(at, [counts[part].mean() for part in parts], ".-", color=style.BLUE)

@@ -223,9 +223,8 @@ def _first_guess(
     area = stack.width * stack.height * size**2 / 1e6
     each = np.median(seen.light, axis=(1, 2))
     noise = np.full(len(each), 1.5 * float(np.std(np.diff(each)) / math.sqrt(2)) if len(each) > 1 else 1.0)
-    counts = np.array([np.count_nonzero(seen.found.frame == frame) for frame in seen.frames], dtype=np.float64)
     # A molecule that stays on is counted in all its frames at once.
-    lumped = np.sqrt(np.maximum(counts.mean(), 0.1) * (1 + 2 * odds(seen.lasting)) * np.ones(len(counts)))
+    lumped = np.sqrt(np.maximum(seen.counts.mean(), 0.1) * (1 + 2 * odds(seen.lasting)) * np.ones(len(seen.counts)))
     returning, dark_time = seen.returning
     columns = [seen.found.x, seen.found.y, *([] if seen.found.z is None else [seen.found.z])]
     return MovieEstimates(
@@ -249,7 +248,7 @@ def _first_guess(
         background=_background(seen),
         readout=None if made.readout is None else made.readout * made.camera.gain,
         course=course_of(each, seen.frames, stack.frames, noise, _POINTS),
-        fading=course_of(counts, seen.frames, stack.frames, lumped, _POINTS),
+        fading=course_of(seen.counts, seen.frames, stack.frames, lumped, _POINTS),
         places=np.column_stack(columns),
         drift=drift_of(seen.found, camera.pixel_size),
         errors={},

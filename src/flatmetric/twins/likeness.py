@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from flatmetric._arrays import FloatArray
 from flatmetric._dataclass import dataclass
+from flatmetric.localizers.base import PER_MAD
 from flatmetric.matching.matcher import neighbours
 from flatmetric.twins.seen import Seen
 
@@ -41,20 +41,15 @@ def _maxima(times: float) -> Callable[[Seen], float]:
         from scipy import ndimage
 
         band = ndimage.gaussian_filter(seen.light, (0, 1, 1)) - ndimage.gaussian_filter(seen.light, (0, 2.5, 2.5))
-        noise = 1.4826 * float(np.median(np.abs(band - np.median(band))))
+        noise = PER_MAD * float(np.median(np.abs(band - np.median(band))))
         peaks = (band == ndimage.maximum_filter(band, (1, 5, 5))) & (band > times * noise)
         return float(peaks.sum()) / len(seen.frames)
 
     return of
 
 
-def _counts(seen: Seen) -> FloatArray:
-    return np.array([np.count_nonzero(seen.found.frame == frame) for frame in seen.frames], dtype=np.float64)
-
-
 def _unrest(seen: Seen) -> float:
-    counts = _counts(seen)
-    return float(counts.var() / max(float(counts.mean()), 1e-9))
+    return float(seen.counts.var() / max(float(seen.counts.mean()), 1e-9))
 
 
 def _crowded(seen: Seen) -> float:
@@ -65,7 +60,7 @@ def _crowded(seen: Seen) -> float:
 
 
 def _late(seen: Seen) -> float:
-    counts = _counts(seen)
+    counts = seen.counts
     half = len(counts) // 2
     return float(counts[half:].mean() / max(float(counts.mean()), 1e-9)) if half else 1.0
 
@@ -79,7 +74,7 @@ def _slope(seen: Seen) -> float:
 def _noise(seen: Seen) -> float:
     """The noise of pixels from frame to frame over their light."""
     follows = np.flatnonzero(np.diff(seen.frames) == 1)
-    step = 1.4826 * np.median(np.abs(seen.light[follows + 1] - seen.light[follows]), axis=0)
+    step = PER_MAD * np.median(np.abs(seen.light[follows + 1] - seen.light[follows]), axis=0)
     return float(np.median(step**2 / 2) / max(float(np.median(seen.background)), 1e-9))
 
 

@@ -46,6 +46,11 @@ class Seen:
         down = float((left[:, :-pixels] * left[:, pixels:]).mean())
         return (across + down) / 2 / max(float((left**2).mean()), 1e-12)
 
+    @cached_property
+    def counts(self) -> FloatArray:
+        """The number of detections in each frame."""
+        return np.array([np.count_nonzero(self.found.frame == frame) for frame in self.frames], dtype=np.float64)
+
     @property
     def per_frame(self) -> float:
         """Detections in a frame, on average."""
