@@ -18,6 +18,7 @@ _MODULES = {
     "api.report": ("report",),
     "api.score": ("confidence", "score", "score_in_ranges"),
     "api.simulate": ("compare_traits", "localize", "localize_methods", "simulate"),
+    "api.submit": ("Receipt", "submit"),
     "api.tune": ("tune",),
     "api.twin": ("Twin", "twin"),
     "api.validate": ("validate",),

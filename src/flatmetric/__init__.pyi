@@ -11,6 +11,7 @@ from flatmetric.api.challenge import Challenge as Challenge
 from flatmetric.api.paper import PaperFigures
 from flatmetric.api.report import report as report
 from flatmetric.api.simulate import Simulated, localize_methods as localize_methods
+from flatmetric.api.submit import Receipt as Receipt
 from flatmetric.api.twin import Twin as Twin
 from flatmetric.challenges.leaderboard import Leaderboard as Leaderboard
 from flatmetric.challenges.tuning import Tuned
@@ -446,6 +447,26 @@ def simulate(
     seed: int = ...,
     jobs: int | None = ...,
 ) -> Simulated: ...
+def submit(
+    url: str,
+    file: str | os.PathLike[str],
+    *,
+    progress: Progress | None = None,
+    dataset: str,
+    name: str | None = ...,
+    note: str = ...,
+    token: str | None = ...,
+    dry_run: bool = ...,
+    wait: bool = ...,
+    format: str | None = ...,
+    unit: str | None = ...,
+    pixel_size: float | Sequence[float] | None = ...,
+    frame_base: int | None = ...,
+    origin: str | None = ...,
+    swap_xy: bool = ...,
+    columns: Mapping[str, int | str] | None = ...,
+    skip_bad_rows: bool = ...,
+) -> Receipt: ...
 def tune(
     folder: str | os.PathLike[str],
     *,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import hashlib
 import json
@@ -123,7 +124,7 @@ class ScoreStore:
         row = next(iter(self._ask("SELECT content FROM scores WHERE key = ?", key)), None)
         try:
             kept = read_json(self._old / f"{key}.json") if row is None else json.loads(row[0])
-            return _entry(self._with_arrays(kept), submission)
+            return _entry(self._with_arrays(kept), submission.dataset, submission.program)
         except (ValueError, KeyError, TypeError, AttributeError, zlib.error):
             return None
 
@@ -185,6 +186,36 @@ class ScoreStore:
             return self._tried(work, again=False)
 
 
+def entry_to_bytes(entry: Entry) -> bytes:
+    """An entry with its arrays, for a database: the same bits come back from `entry_from_bytes`."""
+    arrays: dict[str, tuple[str, bytes]] = {}
+    content = _plain(entry, arrays)
+    texts = {name: [kind, base64.b64encode(packed).decode()] for name, (kind, packed) in arrays.items()}
+    return zlib.compress(json.dumps({"entry": content, "arrays": texts}, allow_nan=False).encode(), 1)
+
+
+def entry_from_bytes(packed: bytes, dataset: str, program: str) -> Entry:
+    """The entry in such bytes, under the names of a data set and a program.
+
+    Examples
+    --------
+    >>> entry = Entry("d", "p", dict.fromkeys(LEADERBOARD, 1.0), 1, np.array([1]), np.array([2.5]), np.array([1.0]))
+    >>> entry_from_bytes(entry_to_bytes(entry), "other", "name").costs
+    array([2.5])
+    """
+    content = json.loads(zlib.decompress(packed))
+    arrays = {}
+    for name, (kind, text) in content["arrays"].items():
+        arrays[name] = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype=kind)
+
+    def filled(kept: Any) -> Any:
+        if isinstance(kept, dict) and set(kept) == {"array"}:
+            return arrays[str(kept["array"])]
+        return {name: filled(value) for name, value in kept.items()} if isinstance(kept, dict) else kept
+
+    return _entry(filled(content["entry"]), dataset, program)
+
+
 def _used(one: Submission) -> list[Path]:
     """The files that a score depends on: truth, result, and the metadata beside them."""
     files = [one.truth, one.result]
@@ -216,11 +247,11 @@ def _plain(value: Any, arrays: dict[str, tuple[str, bytes]]) -> Any:
     return value
 
 
-def _entry(kept: dict[str, Any], submission: Submission) -> Entry:
+def _entry(kept: dict[str, Any], dataset: str, program: str) -> Entry:
     """An entry from what was kept of it; raises where something is missing or of the wrong kind."""
     return Entry(
-        submission.dataset,
-        submission.program,
+        dataset,
+        program,
         {name: kept["metrics"][name] for name in LEADERBOARD},
         int(kept["block"]),
         _whole(kept["frames"]),

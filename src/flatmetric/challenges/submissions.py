@@ -69,20 +69,14 @@ def find_submissions(folder: Path, out: Path | None = None, truth: Path | None =
     for place in sorted(path for path in folder.iterdir() if path.is_dir()):
         if place.name.startswith(".") or place == out:
             continue
-        truths = [p for p in (*sorted(place.glob("truth.*")), *sorted(place.glob(_SIMULATED))) if _is_table(p)]
+        truth_file = find_truth(place)
         results = [*sorted((place / "results").glob("*")), *sorted(place.glob(f"*{_PARTS}*"))]
-        if not truths:
+        if truth_file is None:
             if results:
                 ignored[place.name] = "has results and no truth.* or activations.csv"
             elif not any((place / name).exists() for name in _OURS):
                 ignored[place.name] = "has no truth.* and no results"
             continue
-        if len(truths) > 1:
-            raise InputError(f"{place}: has {len(truths)} truth files; keep one")
-        if truths[0].name == _SIMULATED:
-            from flatmetric.simulation.folder import check_truth  # most boards need no simulator
-
-            check_truth(truths[0])
         if not results:
             ignored[place.name] = "has a truth and no results"
         tables = [path for path in results if _is_table(path)]
@@ -92,7 +86,7 @@ def find_submissions(folder: Path, out: Path | None = None, truth: Path | None =
                 ignored[path.relative_to(folder).as_posix()] = reason
                 continue
             try:
-                submissions.append(Submission(place.name, program_name(path), truths[0], _chosen(path, known)))
+                submissions.append(Submission(place.name, program_name(path), truth_file, _chosen(path, known)))
             except InputError as error:
                 unreadable[place.name, program_name(path)] = str(error)
     for place in (folder, *(path for path in folder.glob("*") if path.is_dir()), *folder.glob("*/results")):
@@ -106,6 +100,18 @@ def find_submissions(folder: Path, out: Path | None = None, truth: Path | None =
             raise InputError(f"{folder}: holds tables and no {layout}; for results on one truth give truth_file=")
         raise InputError(f"{folder}: holds no {layout}")
     return _unique(submissions, ignored, unreadable)
+
+
+def find_truth(place: Path) -> Path | None:
+    """The truth in the folder of a data set; None if there is none, an error if there are several."""
+    truths = [p for p in (*sorted(place.glob("truth.*")), *sorted(place.glob(_SIMULATED))) if _is_table(p)]
+    if len(truths) > 1:
+        raise InputError(f"{place}: has {len(truths)} truth files; keep one")
+    if truths and truths[0].name == _SIMULATED:
+        from flatmetric.simulation.folder import check_truth  # most boards need no simulator
+
+        check_truth(truths[0])
+    return truths[0] if truths else None
 
 
 def _on_one_truth(folder: Path, truth: Path) -> Submissions:

@@ -23,6 +23,7 @@ GROUPS = {
     "Scoring": ("score", "compare", "leaderboard"),
     "Files": ("check", "validate", "inspect", "convert"),
     "Simulation and challenges": ("simulate", "localize", "tune", "challenge", "twin"),
+    "Challenge on the web": ("serve", "worker", "submit"),
     "More": ("demo", "paper", "completion"),
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)

@@ -24,11 +24,14 @@ Keywords = dict[str, Any]
 
 @dataclass(frozen=True)
 class Argument:
-    """A positional argument: its name in the usage line, its help, and whether it may be repeated."""
+    """A positional argument: its name in the usage line, its help, whether it may be repeated, and whether it is a text
+    and no path.
+    """
 
     metavar: str
     help: str
     many: bool = False
+    text: bool = False
 
 
 MoreHelp = Callable[[list[str]], list[tuple[str, list[tuple[str, str]]]]]
@@ -185,7 +188,8 @@ def _unwrapped_examples(text: str) -> str:
 
 def _click_argument(name: str, argument: Argument) -> click.Parameter:
     nargs, metavar = (-1, f"{argument.metavar}...") if argument.many else (1, argument.metavar)
-    return click.Argument([name], type=_PATH, nargs=nargs, metavar=metavar, required=True, help=argument.help)
+    kind = click.STRING if argument.text else _PATH
+    return click.Argument([name], type=kind, nargs=nargs, metavar=metavar, required=True, help=argument.help)
 
 
 def _click_option(keyword: Keyword) -> click.Option:

@@ -115,7 +115,7 @@ def validate_file(path: Path, options: ReadOptions, expected: Expected, threads:
     source = table.provenance
     return Validation(
         path.name,
-        tuple(_problems(table, expected)),
+        tuple(problems_of(table, expected)),
         source.assumptions,
         source.format,
         len(table),
@@ -124,7 +124,14 @@ def validate_file(path: Path, options: ReadOptions, expected: Expected, threads:
     )
 
 
-def _problems(table: Localizations, expected: Expected) -> list[str]:
+def problems_of(table: Localizations, expected: Expected) -> list[str]:
+    """What must be fixed in a table that is handed in, a sentence each.
+
+    Examples
+    --------
+    >>> problems_of(Localizations(frame=[0], x=[1.0], y=[2.0]), Expected())
+    ['1 rows have a frame below 1: frames count from 1']
+    """
     if len(table) == 0:
         return ["it has no row"]
     problems = [f"{count} rows can't be used: {reason}" for reason, count in table.provenance.dropped.items()]

@@ -1,0 +1,1 @@
+"""A challenge on the web: teams upload, a queue scores, everybody sees ranks. Needs the extra `server`."""

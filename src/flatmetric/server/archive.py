@@ -1,0 +1,111 @@
+"""A board as files: an archive of what everybody may see, one with everything, and a backup that can be served."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import sqlite3
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from flatmetric._display import Wording, worded
+from flatmetric._files import json_text, make_folder, write_text
+from flatmetric.server.audit import log_rows
+from flatmetric.server.database import DeniedError
+from flatmetric.server.ranks import ranked, representatives
+from flatmetric.server.rules import FINAL, PUBLIC
+from flatmetric.server.web_board import OWN_FOLDER, WebBoard
+
+_SUMS = "SHA256SUMS"
+_COMMAND = "flatmetric serve"
+
+
+@contextmanager
+def archive(board: WebBoard, *, whole: bool) -> Iterator[Path]:
+    """A zip file of the published version: pages, ranks as CSV and JSON, rules and checksums; there until the block
+    ends.
+
+    The `whole` one has the exact numbers, the truths, the uploaded files and the log, too, in the layout of
+    `leaderboard`.
+    """
+    with _workplace() as place:
+        folder = place / "archive"
+        make_folder(folder)
+        with board.database.reading() as connection:
+            version = board.published(connection)
+            closed = version.rules.state(board.database.now(connection)) == "closed"
+            shown = [which for which in (PUBLIC, FINAL) if whole or closed or which == PUBLIC]
+            rows = {which: representatives(connection, version, which) for which in shown}
+            log = log_rows(connection)
+        options = version.rules.options(board.folder)
+        for which, here in rows.items():
+            if not here:
+                continue
+            exact, named = ranked(board, version, here, options)
+            told = exact if whole else exact.redacted()
+            make_folder(folder / which)
+            write_text(told.to_csv(), folder / which / "leaderboard.csv")
+            write_text(json_text(told.to_dict()), folder / which / "leaderboard.json")
+            make_folder(folder / which / "pages")
+            with worded(Wording(str, _COMMAND)):  # pages say how they were made
+                exact.redacted().report(folder / which / "pages" / "index.html")
+            if whole:
+                for (dataset, name), row in named.items():
+                    results = folder / "data" / dataset / "results"
+                    make_folder(results)
+                    if board.files.path(row["sha256"]).is_file():
+                        target = results / f"{name.replace('/', '-')}{Path(row['file_name']).suffix}"
+                        shutil.copyfile(board.files.path(row["sha256"]), target)
+        if whole:
+            for dataset, sha256 in version.truths.items():
+                make_folder(folder / "data" / dataset)
+                shutil.copyfile(board.files.path(sha256), folder / "data" / dataset / "truth.csv")
+            write_text("".join(json.dumps(row) + "\n" for row in log), folder / "log.jsonl")
+        rules = json.loads(version.rules.to_json())
+        write_text(json_text({"version": version.id, "rules": rules}), folder / "rules.json")
+        _add_sums(folder)
+        yield _zipped(folder, place / "archive.zip")
+
+
+@contextmanager
+def backup(board: WebBoard) -> Iterator[Path]:
+    """A zip file that, unpacked, can be served: the folder of the board, its files, and its database as it is now."""
+    if not board.database.is_sqlite:
+        raise DeniedError(
+            409, "back up PostgreSQL with pg_dump, and the folder of the board with any tool, in this order"
+        )
+    with _workplace() as place:
+        folder, own = place / "board", place / "board" / OWN_FOLDER
+        make_folder(own)
+        # First the database: whatever it names is in the folder of files already.
+        source = board.database.url.database
+        assert source is not None
+        with closing(sqlite3.connect(source)) as live, closing(sqlite3.connect(own / "board.sqlite")) as copy:
+            live.backup(copy)
+        shutil.copytree(board.folder, folder, ignore=shutil.ignore_patterns(OWN_FOLDER, ".*"), dirs_exist_ok=True)
+        shutil.copytree(board.folder / OWN_FOLDER / "files", own / "files")
+        yield _zipped(folder, place / "backup.zip")
+
+
+@contextmanager
+def _workplace() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="flatmetric-") as place:
+        yield Path(place)
+
+
+def _add_sums(folder: Path) -> None:
+    lines = []
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        lines.append(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder).as_posix()}\n")
+    write_text("".join(lines), folder / _SUMS)
+
+
+def _zipped(folder: Path, target: Path) -> Path:
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as packed:
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            packed.write(path, path.relative_to(folder))
+    return target

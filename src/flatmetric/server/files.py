@@ -1,0 +1,94 @@
+"""Uploaded files and truths, each under the hash of its content: whole or not there."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from flatmetric._files import make_folder, open_ordinary
+from flatmetric.server.database import DeniedError, disk_faults
+from flatmetric.server.rules import DAY_S
+
+_PIECE = 1 << 20  # bytes that are read at once
+
+
+class FileStore:
+    """A folder of files by their SHA-256."""
+
+    def __init__(self, folder: Path) -> None:
+        self._files, self._parts = folder / "files", folder / "parts"
+        for place in (self._files, self._parts):
+            make_folder(place)
+
+    def path(self, sha256: str) -> Path:
+        """Where a file is."""
+        return self._files / sha256[:2] / sha256
+
+    async def receive(self, pieces: AsyncIterator[bytes], most: int) -> tuple[str, int]:
+        """Store what is sent; its hash and its size. If it is larger than `most` bytes, nothing is stored."""
+        part = self._parts / secrets.token_hex(16)
+        hashed, size = hashlib.sha256(), 0
+        try:
+            with disk_faults(), part.open("xb") as file:
+                async for piece in pieces:
+                    size += len(piece)
+                    if size > most:
+                        raise too_large(most)
+                    hashed.update(piece)
+                    file.write(piece)
+                self._settle(file.fileno())
+            self._keep(part, hashed.hexdigest())
+        finally:
+            part.unlink(missing_ok=True)
+        return hashed.hexdigest(), size
+
+    def add(self, path: Path) -> str:
+        """Store a copy of a file; its hash."""
+        part, hashed = self._parts / secrets.token_hex(16), hashlib.sha256()
+        try:
+            with disk_faults(), open_ordinary(path) as source, part.open("xb") as file:
+                while piece := source.read(_PIECE):
+                    hashed.update(piece)
+                    file.write(piece)
+                self._settle(file.fileno())
+            self._keep(part, hashed.hexdigest())
+        finally:
+            part.unlink(missing_ok=True)
+        return hashed.hexdigest()
+
+    def remove(self, sha256: str) -> None:
+        """Remove a file, if it is there."""
+        self.path(sha256).unlink(missing_ok=True)
+
+    def sweep(self, known: set[str]) -> None:
+        """Remove the parts of uploads that were cut off, and old files that are not among those known."""
+        for path in (*self._parts.iterdir(), *self._files.glob("*/*")):
+            if path.name not in known and time.time() - path.stat().st_mtime > DAY_S:
+                path.unlink(missing_ok=True)
+
+    @staticmethod
+    def _settle(file: int) -> None:
+        with disk_faults():
+            os.fsync(file)
+
+    def _keep(self, part: Path, sha256: str) -> None:
+        path = self.path(sha256)
+        with disk_faults():
+            path.parent.mkdir(exist_ok=True)
+            part.replace(path)
+            folder = os.open(path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+
+
+def too_large(most: int) -> DeniedError:
+    """A file above the limit."""
+    return DeniedError(
+        413, f"the file is larger than {most // 1_000_000} MB, the limit here; leave out columns or compress it"
+    )

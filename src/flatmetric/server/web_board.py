@@ -1,0 +1,236 @@
+"""A board with its folder, files and database; its versions, under which everything is scored."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from flatmetric._dataclass import dataclass
+from flatmetric._files import json_text, make_folder
+from flatmetric.challenges.submissions import find_submissions, find_truth
+from flatmetric.errors import InputError
+from flatmetric.formats.file_options import options_of_file
+from flatmetric.formats.read import read_file
+from flatmetric.options.reading import ReadOptions
+from flatmetric.server.audit import add_to_log
+from flatmetric.server.database import Database
+from flatmetric.server.files import FileStore
+from flatmetric.server.queue import add_rank_job, add_score_job
+from flatmetric.server.rules import BoardRules, read_rules
+from flatmetric.server.schema import jobs, scores, submissions, teams, versions
+from flatmetric.version import __version__
+
+OWN_FOLDER = "server"
+"""The folder of a board with its database and files."""
+_BASELINES = "baselines"  # the team of the results that lie in the folder
+
+
+@dataclass(frozen=True, eq=False)
+class Version:
+    """The board under certain rules and truths; `truths` are hashes by data set."""
+
+    id: int
+    rules: BoardRules
+    truths: Mapping[str, str]
+    settings: str
+
+    def boards(self, dataset: str) -> Mapping[str, Any]:
+        """The first and last frame of a data set on each board."""
+        return self.rules.dataset(dataset).boards()
+
+    def score_key(self, dataset: str, sha256: str, reading: str) -> str:
+        """What a score depends on: the file and how it is read, the truth, the rules, the version of the package."""
+        parts = [sha256, reading, self.truths[dataset], self.settings, json.dumps(self.boards(dataset)), __version__]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+class WebBoard:
+    """A folder of data sets that is served."""
+
+    def __init__(self, folder: Path, database: str | None = None) -> None:
+        if not folder.is_dir():
+            raise InputError(f"{folder}: is not a folder; give one with DATASET/truth.*")
+        self.folder = folder.resolve()
+        make_folder(self.folder / OWN_FOLDER)
+        self.files = FileStore(self.folder / OWN_FOLDER)
+        self.database = Database(database or f"sqlite:///{self.folder / OWN_FOLDER / 'board.sqlite'}")
+        self._versions: dict[int, Version] = {}
+
+    def version(self, connection: Connection, number: int) -> Version:
+        """One version; it never changes."""
+        if number not in self._versions:
+            row = connection.execute(sa.select(versions).where(versions.c.id == number)).mappings().one()
+            rules = BoardRules.from_json(row["rules"])
+            self._versions[number] = Version(number, rules, json.loads(row["truths"]), row["settings"])
+        return self._versions[number]
+
+    def published(self, connection: Connection) -> Version:
+        """The version that everybody sees."""
+        return self.version(connection, _newest(connection, versions.c.published.is_not(None)))
+
+    def newest(self, connection: Connection) -> Version:
+        """The version by which new files are scored."""
+        return self.version(connection, _newest(connection))
+
+    def open(self) -> None:
+        """Make or migrate the tables, make the first version, and take over the results in the folder."""
+        self.database.migrate()
+        with self.database.reading() as connection:
+            first = connection.execute(sa.select(sa.func.count()).select_from(versions)).scalar_one() == 0
+        if first:
+            self.apply_changes("server", "the board was opened")
+        self.import_results()
+
+    def changes(self) -> tuple[list[str], BoardRules, dict[str, str]]:
+        """What differs between the folder and the newest version, in sentences; the rules and truths of the folder."""
+        rules, truths = read_rules(self.folder), self._truths()
+        for name in rules.datasets:
+            if name not in truths:
+                raise InputError(
+                    f"board.toml: datasets.{name} has no folder with a truth; add one, or remove the table"
+                )
+        options = rules.options(self.folder)
+        for path in truths.values():
+            read_file(path, options.truth).check_has_rows()
+        hashes = {name: self.files.add(path) for name, path in truths.items()}
+        with self.database.reading() as connection:
+            if connection.execute(sa.select(sa.func.count()).select_from(versions)).scalar_one() == 0:
+                return ["the board is new"], rules, hashes
+            before = self.newest(connection)
+        told = [f"{name} is new" for name in hashes if name not in before.truths]
+        told += [f"{name} was removed" for name in before.truths if name not in hashes]
+        told += [
+            f"the truth of {name} was replaced"
+            for name in hashes
+            if hashes[name] != before.truths.get(name, hashes[name])
+        ]
+        for field in fields(BoardRules):
+            now, then = getattr(rules, field.name), getattr(before.rules, field.name)
+            if now != then:
+                told.append(f"the rules changed: {field.name}")
+        if _settings(rules, self.folder) != before.settings and "the rules changed: score" not in told:
+            told.append("the rules changed: a file that score names")
+        return told, rules, hashes
+
+    def apply_changes(self, who: str, reason: str) -> int:
+        """Make a version of what is in the folder now, and queue everything that has to be scored again: its number."""
+        told, rules, hashes = self.changes()
+        if not told:
+            raise InputError("nothing has changed in the folder of the board; edit board.toml or replace a truth first")
+        settings = _settings(rules, self.folder)
+        with self.database.writing() as connection:
+            at = self.database.now(connection)
+            row = {"created": at, "reason": reason, "changes": json.dumps(told), "rules": rules.to_json()}
+            row |= {"truths": json.dumps(hashes, sort_keys=True), "settings": settings, "package": __version__}
+            first = connection.execute(sa.select(sa.func.count()).select_from(versions)).scalar_one() == 0
+            row |= {"published": at if first else None}
+            number = int(connection.execute(versions.insert().values(**row).returning(versions.c.id)).scalar_one())
+            version = Version(number, rules, hashes, settings)
+            content = {"version": number, "reason": reason, "changes": told, "truths": hashes, "package": __version__}
+            content["rules"] = hashlib.sha256(rules.to_json().encode()).hexdigest()
+            add_to_log(connection, at, who, "new version", **content)
+            handed_in = sa.select(submissions).where(submissions.c.handed_in.is_not(None)).order_by(submissions.c.id)
+            for one in connection.execute(handed_in).mappings().all():
+                if one["dataset"] in hashes:
+                    _score_again(connection, at, version, one, self.files.path(one["sha256"]).is_file())
+            add_rank_job(connection, at, number)
+        return number
+
+    def import_results(self) -> None:
+        """Hand in the results that lie in the folder, as baselines, unless that was done before."""
+        try:
+            found = find_submissions(self.folder, self.folder / OWN_FOLDER)
+        except InputError:
+            return  # no results yet
+        with self.database.writing() as connection:
+            at, version = self.database.now(connection), self.newest(connection)
+            who = _team_of_baselines(connection, at)
+            for one in found.results:
+                if one.dataset not in version.truths or not one.result.is_file():
+                    continue
+                sha256, reading = self.files.add(one.result), _given(options_of_file(one.result, ReadOptions()))
+                mine = (
+                    submissions.c.team == who,
+                    submissions.c.dataset == one.dataset,
+                    submissions.c.program == one.program,
+                )
+                same = submissions.c.sha256 == sha256, submissions.c.reading == json.dumps(reading, sort_keys=True)
+                if connection.execute(sa.select(submissions.c.id).where(*mine, *same)).first() is not None:
+                    continue
+                connection.execute(submissions.update().where(*mine).values(withdrawn=at))  # an older result
+                values = {"team": who, "dataset": one.dataset, "program": one.program, "sha256": sha256, "created": at}
+                values |= {
+                    "reading": json.dumps(reading, sort_keys=True),
+                    "preview": "{}",
+                    "valid": True,
+                    "marked": False,
+                }
+                values |= {
+                    "file_name": one.result.name,
+                    "size": one.result.stat().st_size,
+                    "handed_in": at,
+                    "baseline": True,
+                }
+                row = submissions.insert().values(**values).returning(submissions.c.id)
+                number = int(connection.execute(row).scalar_one())
+                add_score_job(connection, at, number, version.id)
+                add_to_log(connection, at, "server", "baseline", submission=number, sha256=sha256)
+
+    def _truths(self) -> dict[str, Path]:
+        found = {}
+        for place in sorted(path for path in self.folder.iterdir() if path.is_dir()):
+            if place.name != OWN_FOLDER and not place.name.startswith(".") and (truth := find_truth(place)) is not None:
+                found[place.name] = truth
+        if not found:
+            raise InputError(f"{self.folder}: holds no data set; put a truth into DATASET/truth.csv")
+        return found
+
+
+def _settings(rules: BoardRules, folder: Path) -> str:
+    """A hash of everything that scores depend on besides files."""
+    return hashlib.sha256(json_text(rules.options(folder).settings()).encode()).hexdigest()
+
+
+def _given(options: ReadOptions) -> dict[str, Any]:
+    """Those reading options that are not the defaults."""
+    default = asdict(ReadOptions())
+    return {name: value for name, value in asdict(options).items() if value != default[name]}
+
+
+def _newest(connection: Connection, *where: sa.ColumnElement[bool]) -> int:
+    return int(connection.execute(sa.select(sa.func.max(versions.c.id)).where(*where)).scalar_one())
+
+
+def _team_of_baselines(connection: Connection, at: float) -> int:
+    known = connection.execute(sa.select(teams.c.id).where(teams.c.role == _BASELINES)).scalar_one_or_none()
+    if known is not None:
+        return int(known)
+    row = teams.insert().values(name=_BASELINES, folded=_BASELINES, role=_BASELINES, created=at).returning(teams.c.id)
+    return int(connection.execute(row).scalar_one())
+
+
+def _score_again(connection: Connection, at: float, version: Version, one: Any, is_here: bool) -> None:
+    """Copy the scores that nothing has changed for; queue a job for the others."""
+    key = version.score_key(one["dataset"], one["sha256"], one["reading"])
+    known = (
+        sa.select(scores).where(scores.c.submission == one["id"], scores.c.key == key).order_by(scores.c.version.desc())
+    )
+    done: dict[str, Any] = {}
+    for row in connection.execute(known).mappings():
+        done.setdefault(row["board"], row)
+    if set(done) == set(version.boards(one["dataset"])):
+        for row in done.values():
+            copy = {name: value for name, value in row.items() if name not in ("id", "version", "accepted", "shown")}
+            connection.execute(scores.insert().values(**copy, version=version.id))
+        values = {"kind": "score", "submission": one["id"], "version": version.id, "state": "done", "token": 0}
+        values |= {"attempts": 0, "lease_until": 0.0, "due": at, "created": at, "finished": at}
+        connection.execute(jobs.insert().values(**values))
+    elif is_here:
+        add_score_job(connection, at, one["id"], version.id)
