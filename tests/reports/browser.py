@@ -7,6 +7,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -93,3 +94,15 @@ def start(downloads: Path) -> Browser:
     if os.environ.get("FLATMETRIC_BROWSER") == "required":
         raise RuntimeError(sentence)
     pytest.skip(sentence)
+
+
+def violations(browser: Browser, part: str = "html") -> list[str]:
+    """What axe-core finds wrong for people who see badly or use the keyboard or a screen reader."""
+    axe = resources.files("axe_core_python") / "axe.min.js"
+    browser.script(axe.read_text(encoding="utf-8"))
+    found: list[dict[str, Any]] = browser.driver.execute_async_script(
+        "const done = arguments[arguments.length - 1];"
+        "axe.run(arguments[0], {resultTypes: ['violations']}).then(r => done(r.violations));",
+        part,
+    )
+    return [f"{one['id']}: {node['html'][:200]} {node['any']}" for one in found for node in one["nodes"]]

@@ -23,7 +23,7 @@ from flatmetric.reports.parts import NamedScore
 from flatmetric.reports.score_page import score_page
 from flatmetric.statistics.intervals import intervals_of
 from tests.challenges.board import make_board
-from tests.reports.browser import Browser, start
+from tests.reports.browser import Browser, start, violations
 from tests.scenes import draw, million, run
 
 EVIL = "<img src=x onerror=alert(1)>"
@@ -915,18 +915,6 @@ def cut_off(browser: Browser) -> list[str]:
         return beyond;
     """
     return list(browser.script(code))
-
-
-def violations(browser: Browser, part: str = "html") -> list[str]:
-    """What axe-core finds wrong for people who see badly or use the keyboard or a screen reader."""
-    axe = resources.files("axe_core_python") / "axe.min.js"
-    browser.script(axe.read_text(encoding="utf-8"))
-    found: list[dict[str, Any]] = browser.driver.execute_async_script(
-        "const done = arguments[arguments.length - 1];"
-        "axe.run(arguments[0], {resultTypes: ['violations']}).then(r => done(r.violations));",
-        part,
-    )
-    return [f"{one['id']}: {node['html'][:200]} {node['any']}" for one in found for node in one["nodes"]]
 
 
 def test_the_checker_sees_what_is_wrong(browser: Browser, score: Path) -> None:

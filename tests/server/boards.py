@@ -122,6 +122,7 @@ class Scene:
         self.board.open()
         self.site = Site(self.board, ADDRESS, CHEAP)
         self.worker = Worker(self.board, "worker")
+        self.work()
 
     def visitor(self) -> Person:
         return Person(self.site)

@@ -9,6 +9,7 @@ import numpy as np
 from flatmetric._dataclass import dataclass
 from flatmetric._display import Shown
 from flatmetric.localizations import Localizations
+from flatmetric.quality.findings import repeated_rows
 
 _SHOWN_ROWS = 5  # fits on a screen with everything else
 _FEWEST_ROWS = 50  # with fewer, gaps and limits are chance
@@ -90,8 +91,7 @@ def table_warnings(table: Localizations, fov: tuple[float, float] | None = None)
     if len(table) == 0:
         return []
     warnings = []
-    position = [name for name in ("frame", "x", "y", "z") if getattr(table, name) is not None]
-    repeats = int(table.to_pandas()[position].duplicated().sum())
+    repeats = int(repeated_rows(table).sum())
     if repeats:
         warnings.append(f"{_rows(repeats, 'repeats', 'repeat')} another: same frame and position")
     outside = (table.x < 0) | (table.y < 0)

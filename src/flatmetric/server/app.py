@@ -18,6 +18,7 @@ from flatmetric.version import __version__
 
 _STATIC = {
     "page.css": ("text/css", [("flatmetric.reports", "page.css"), ("flatmetric.server", "board.css")]),
+    "icon.svg": ("image/svg+xml", [("flatmetric.server", "icon.svg")]),
     "htmx.js": ("text/javascript", [("flatmetric.server", "htmx.min.js")]),
     "board.js": (
         "text/javascript",

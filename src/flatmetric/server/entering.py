@@ -131,7 +131,6 @@ def look_again(board: WebBoard, visitor: Visitor, number: int, reading: Mapping[
 
 def hand_in(board: WebBoard, visitor: Visitor, number: int, program: str, note: str = "") -> None:
     """Hand in an upload: it counts against the quota, and waits to be scored, in one transaction."""
-    program = checked_name(program)
     with board.database.writing() as connection:
         assert visitor.team is not None
         locked(connection, teams, teams.c.id == visitor.team)  # of two uploads that race for the last of the quota
@@ -139,6 +138,7 @@ def hand_in(board: WebBoard, visitor: Visitor, number: int, program: str, note: 
         check_open(version.rules, at)
         one = own_submission(connection, visitor, number)
         _check_dataset(version, one["dataset"])
+        program = checked_name(program)
         if one["handed_in"] is not None:
             raise DeniedError(409, "this was handed in already")
         if not one["valid"]:
@@ -168,7 +168,11 @@ def _check_program(connection: Connection, rules: BoardRules, team: int, program
     used = sa.select(submissions.c.program).where(submissions.c.team == team, submissions.c.handed_in.is_not(None))
     programs = set(connection.execute(used.distinct()).scalars())
     if program not in programs and len(programs) >= rules.programs_per_team:
-        raise DeniedError(409, f"a team may have {rules.programs_per_team} here; yours: {', '.join(sorted(programs))}")
+        raise DeniedError(409, f"a team may have {_programs(rules.programs_per_team)} here; yours: {', '.join(sorted(programs))}")
+
+
+def _programs(count: int) -> str:
+    return "1 program" if count == 1 else f"{count} programs"
 
 
 def _counted(team: int, dataset: str) -> tuple[sa.ColumnElement[bool], ...]:

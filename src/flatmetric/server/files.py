@@ -21,6 +21,9 @@ class FileStore:
 
     def __init__(self, folder: Path) -> None:
         self._files, self._parts = folder / "files", folder / "parts"
+
+    def make(self) -> None:
+        """Make the folders."""
         for place in (self._files, self._parts):
             make_folder(place)
 

@@ -23,7 +23,7 @@ from flatmetric.server.app import application
 from flatmetric.server.asking import Site
 from flatmetric.server.rules import DAY_S, HOUR_S
 from flatmetric.server.schema import sessions, submissions, teams, versions
-from flatmetric.server.web_board import WebBoard
+from flatmetric.server.web_board import OWN_FOLDER, WebBoard
 from flatmetric.server.worker import Worker
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -85,9 +85,11 @@ def work(folder: str | os.PathLike[str], *, stop: Event | None = None, options: 
         Ends the work once it is set, after the job in hand.
     """
     board = WebBoard(Path(folder), options.database)
+    if not (board.folder / OWN_FOLDER).is_dir():
+        raise InputError(f"{folder}: was never served; start the server first")
     with board.database.reading() as connection:
         if not sa.inspect(connection).has_table(versions.name):
-            raise InputError(f"{folder}: was never served; start the server first")
+            raise InputError(f"{folder}: was never served on this database; give the server's database=")
     Worker(board, f"worker {socket.gethostname()[:20]} {os.getpid()}").run(stop or Event())
 
 

@@ -58,7 +58,6 @@ class WebBoard:
         if not folder.is_dir():
             raise InputError(f"{folder}: is not a folder; give one with DATASET/truth.*")
         self.folder = folder.resolve()
-        make_folder(self.folder / OWN_FOLDER)
         self.files = FileStore(self.folder / OWN_FOLDER)
         self.database = Database(database or f"sqlite:///{self.folder / OWN_FOLDER / 'board.sqlite'}")
         self._versions: dict[int, Version] = {}
@@ -80,7 +79,13 @@ class WebBoard:
         return self.version(connection, _newest(connection))
 
     def open(self) -> None:
-        """Make or migrate the tables, make the first version, and take over the results in the folder."""
+        """Make or migrate the tables, make the first version, and take over the results in the folder. A mistake in the
+        folder leaves nothing behind.
+        """
+        read_rules(self.folder)
+        self._truths()
+        make_folder(self.folder / OWN_FOLDER)
+        self.files.make()
         self.database.migrate()
         with self.database.reading() as connection:
             first = connection.execute(sa.select(sa.func.count()).select_from(versions)).scalar_one() == 0

@@ -1,0 +1,138 @@
+"""What somebody can learn of the truth, or gain falsely, by what the board shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from flatmetric.challenges.redaction import step_of, to_step
+from flatmetric.metrics.table import LEADERBOARD
+from flatmetric.options.certainty import Certainty
+from flatmetric.server.ladder import is_new_best, shown_step
+from flatmetric.statistics.entries import Entry
+from flatmetric.statistics.ranking import rank
+from tests.server.boards import Scene, result_rows, scene, table, truth_rows
+
+FRAMES, TRIES = 1000, 1000
+SPREAD = 20.0  # nm, of what a frame costs: the standard error of 1000 frames is 0.63 nm
+LAM = 125.0
+PER_FRAME = 20.0  # molecules
+
+
+def entry(costs: Any) -> Entry:
+    """A result with these costs of its frames, nm for each molecule."""
+    truths = np.full(FRAMES, PER_FRAME)
+    metrics = dict.fromkeys(LEADERBOARD) | {"flat_metric": float(costs.mean())}
+    return Entry("", "", metrics, 1, np.arange(FRAMES), costs * PER_FRAME, truths)
+
+
+def test_a_hill_climber_gains_next_to_nothing() -> None:
+    """Each try changes some frames at random and is kept if the board shows something better: what it gains on these
+    frames beyond what it gains on others is false.
+    """
+
+    def climb(shown: Callable[[Any, Any], bool]) -> float:
+        rng = np.random.default_rng(3)
+        noise = rng.normal(0, SPREAD, (2, FRAMES))  # of two choices for each frame, equally good on other data
+        chosen = np.zeros(FRAMES, dtype=int)
+        start = best = 80 + noise[chosen, np.arange(FRAMES)]
+        for _ in range(TRIES):
+            other = np.where(rng.random(FRAMES) < 0.05, rng.integers(0, 2, FRAMES), chosen)
+            costs = 80 + noise[other, np.arange(FRAMES)]
+            if shown(costs, best):
+                chosen, best = other, costs
+        return float(start.mean() - best.mean())
+
+    exact = climb(lambda new, best: bool(new.mean() < best.mean()))
+    gated = climb(lambda new, best: is_new_best(entry(new), entry(best), LAM))
+    print(f"hill climber: exact {exact:.2f} nm, shown {gated:.2f} nm")
+    assert exact > 4.0  # what exact scores give away
+    assert gated < 0.5
+
+
+def test_a_voter_gains_next_to_nothing() -> None:
+    """Many independent results, of which those that the board shows as better vote on each frame."""
+    rng = np.random.default_rng(4)
+    noise = rng.normal(0, SPREAD, (2, FRAMES))
+    start = 80 + noise[0]
+
+    def vote(shown: Callable[[Any], float]) -> float:
+        votes = np.zeros(FRAMES)
+        for _ in range(200):
+            other = rng.integers(0, 2, FRAMES)
+            gain = shown(start) - shown(80 + noise[other, np.arange(FRAMES)])
+            votes += gain * (other - 0.5)
+        return float(start.mean() - (80 + noise[(votes > 0).astype(int), np.arange(FRAMES)]).mean())
+
+    step = shown_step(entry(start), LAM)
+    exact = vote(lambda costs: float(costs.mean()))
+    known = entry(start)
+
+    def gated(costs: Any) -> float:
+        return to_step(float(costs.mean()), step) if is_new_best(entry(costs), known, LAM) else to_step(80.0, step)
+
+    false = vote(gated)
+    print(f"voter: exact {exact:.2f} nm, shown {false:.2f} nm")
+    assert exact > 2.0 and false < exact / 4
+
+
+def test_exact_scores_would_find_a_molecule_and_shown_ones_do_not() -> None:
+    """Four results that differ in one detection alone; its distance from the molecule follows from each score."""
+    rng = np.random.default_rng(5)
+    molecule, others = np.array([1000.0, 2000.0]), rng.uniform(0, 60, 1999)
+    probes = np.array([[980.0, 1990], [1030, 1990], [990, 2040], [1020, 2020]])
+    scores = [(others.sum() + np.hypot(*(probe - molecule))) / 2000 for probe in probes]
+    distances = np.array(scores) * 2000 - others.sum()  # what the sum of the others is follows from one more score
+    a = 2 * (probes[1:] - probes[0])
+    b = (probes[1:] ** 2).sum(1) - (probes[0] ** 2).sum() - distances[1:] ** 2 + distances[0] ** 2
+    assert np.hypot(*(np.linalg.lstsq(a, b, rcond=None)[0] - molecule)) < 1e-6
+    step = step_of(scores[0], (scores[0] - 0.8, scores[0] + 0.8), 2000, LAM)
+    assert len({to_step(score, step) for score in scores}) == 1
+
+
+def test_the_step_covers_what_two_molecules_change() -> None:
+    for molecules in (30, 500, 20_000):
+        assert step_of(80.0, (79.99, 80.01), molecules, LAM) >= 2 * 2 * LAM / molecules / 2.5
+    assert step_of(80.0, None, 1e9, LAM) == 1.0
+    costs = 80 + np.random.default_rng(0).normal(0, SPREAD, FRAMES)
+    ((standing,),) = rank([entry(costs)], Certainty(resamples=100)).datasets.values()
+    assert standing.flat_metric_interval is not None
+    half = (standing.flat_metric_interval[1] - standing.flat_metric_interval[0]) / 2
+    assert half / 2.5 <= shown_step(entry(costs), LAM) <= half
+
+
+def test_two_truths_that_differ_in_one_molecule_look_the_same(tmp_path: Path, quick: None) -> None:
+    """Everything a visitor and a team see, byte for byte, but for the hash of the log, which covers the truth."""
+    moved = truth_rows()
+    moved[100, 1] += 8.0
+    pages = []
+    for k, truth in enumerate((truth_rows(), moved)):
+        with scene(tmp_path / f"b{k}") as here:
+            (here.board.folder / "MT1" / "truth.csv").write_bytes(table(truth))
+            here.board.apply_changes("server", "start") if k else None
+            ann, bob = here.team("Ann"), here.team("Bob")
+            ann.hand_in(table(result_rows(20)))
+            bob.hand_in(table(result_rows(45)))
+            here.work()
+            paths = ("/", "/api/board", "/entries/1", "/submissions", "/submissions/1", "/api/submissions", "/rules")
+            pages.append([neutral(ann.get(path)) for path in paths])
+    assert pages[0] == pages[1]
+
+
+def neutral(text: str) -> str:
+    """A page without times, secrets of its session, and the number of the version."""
+    text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC|\d{10}\.\d+", "TIME", text)
+    text = re.sub(r'X-CSRF": "[^"]+|data-csrf="[^"]+|name=\'csrf\' value=\'[^\']+', "CSRF", text)
+    return re.sub(r'"version": \d+', "VERSION", text)
+
+
+@pytest.mark.parametrize("path", ["/organiser", "/organiser/export?whole=yes", "/organiser/log", "/organiser/backup"])
+def test_exact_numbers_are_for_organisers(here: Scene, path: str) -> None:
+    ann = here.team("Ann")
+    assert ann.client.get(path).status_code == 403
+    assert here.visitor().client.get(path, follow_redirects=False).status_code == 303
