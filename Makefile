@@ -14,7 +14,7 @@ PROGRAMS := $(BIN)/python -m pip install --quiet --disable-pip-version-check --n
 # Where all cores have a process of their own, the threads of its linear algebra would only be in their way.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo programs test test-torch prove browser plot bench bench-work bench-torch scaling races docs docs-serve wheel lint types fuzz clean
+.PHONY: demo programs test test-torch prove browser postgres plot bench bench-work bench-web bench-torch scaling races docs docs-serve wheel lint types fuzz clean
 
 demo: .venv/installed
 	@$(BIN)/flatmetric demo
@@ -23,7 +23,7 @@ demo: .venv/installed
 programs: .venv/installed-programs
 
 # Everything that a change can break, on all cores. Left to `make prove` are the long proofs, and the tests of real programs, notebooks and Snakemake.
-test: .venv/installed-dev browser
+test: .venv/installed-dev browser postgres
 	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto --dist loadfile -m 'not prove and not more'
 
 # The same for flatmetric.torch, with a build of PyTorch that is known to work; `make test` leaves these out where PyTorch is missing.
@@ -48,6 +48,13 @@ browser:
 			&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium chromium-driver > /dev/null; } \
 		|| echo 'NO BROWSER: the tests of the pages will be skipped; install chromium and chromium-driver'
 
+# The web board is tested on SQLite and on PostgreSQL, which the tests start themselves.
+postgres:
+	@command -v initdb > /dev/null || ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 \
+		|| { test "$$(id -u)" = 0 && command -v apt-get > /dev/null && apt-get update -qq \
+			&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql > /dev/null; } \
+		|| echo 'NO POSTGRESQL: the web board will be tested on SQLite alone; install postgresql'
+
 # The drawing library of the pages, from its packages; needs node, and only where the marks in use change.
 plot:
 	cd src/flatmetric/reports/assets/plot && npm install --no-package-lock --silent && npm run --silent build
@@ -62,13 +69,16 @@ races: build/races
 	build/races 4 "20 000 frames" 40
 
 # Every regime against its peers; about half an hour on an otherwise idle machine. One alone: make bench ONLY=H. Then how work scales, for
-# docs/how-to/cluster.md, and the loss for PyTorch, for docs/how-to/train.md; ten minutes each.
+# docs/how-to/cluster.md, the web board under load, for docs/how-to/web.md, and the loss for PyTorch, for docs/how-to/train.md; ten minutes each at most.
 bench: .venv/installed-prove
 	$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY))
-	$(if $(ONLY),,$(MAKE) bench-work bench-torch)
+	$(if $(ONLY),,$(MAKE) bench-work bench-web bench-torch)
 
 bench-work: .venv/installed-prove
 	$(BIN)/python -m benchmarks.work
+
+bench-web: .venv/installed-dev
+	$(BIN)/python -m benchmarks.web
 
 bench-torch: .venv/installed-torch
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps geomloss

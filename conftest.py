@@ -11,7 +11,9 @@ from flatmetric.formats import read
 from flatmetric.plots.style import new_figure
 
 _HAS_TORCH = find_spec("torch") is not None
-collect_ignore_glob = [] if _HAS_TORCH else ["src/flatmetric/torch/*", "tests/torch/*"]
+collect_ignore_glob = ["src/flatmetric/server/migrations/env.py"]  # only Alembic can run it
+if not _HAS_TORCH:
+    collect_ignore_glob += ["src/flatmetric/torch/*", "tests/torch/*"]
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:

@@ -95,7 +95,12 @@ def test_the_gallery_has_what_pages_show() -> None:
 
 @pytest.mark.parametrize(
     ("results", "page"),
-    [("table", "docs/benchmarks.md"), ("work", "docs/how-to/cluster.md"), ("training", "docs/how-to/train.md")],
+    [
+        ("table", "docs/benchmarks.md"),
+        ("work", "docs/how-to/cluster.md"),
+        ("training", "docs/how-to/train.md"),
+        ("web", "docs/how-to/web.md"),
+    ],
 )
 def test_pages_show_the_table_of_the_last_benchmark(results: str, page: str) -> None:
     table = (RESULTS / f"{results}.md").read_text(encoding="utf-8")

@@ -50,7 +50,6 @@ def test_a_hill_climber_gains_next_to_nothing() -> None:
 
     exact = climb(lambda new, best: bool(new.mean() < best.mean()))
     gated = climb(lambda new, best: is_new_best(entry(new), entry(best), LAM))
-    print(f"hill climber: exact {exact:.2f} nm, shown {gated:.2f} nm")
     assert exact > 4.0  # what exact scores give away
     assert gated < 0.5
 
@@ -77,7 +76,6 @@ def test_a_voter_gains_next_to_nothing() -> None:
         return to_step(float(costs.mean()), step) if is_new_best(entry(costs), known, LAM) else to_step(80.0, step)
 
     false = vote(gated)
-    print(f"voter: exact {exact:.2f} nm, shown {false:.2f} nm")
     assert exact > 2.0 and false < exact / 4
 
 

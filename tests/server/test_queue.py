@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from flatmetric.server import queue, worker
+from flatmetric.server import guard, queue, worker
 from flatmetric.server.audit import check_log
 from flatmetric.server.schema import jobs, log, scores, submissions
 from flatmetric.server.worker import Worker
@@ -46,7 +46,7 @@ def test_a_worker_that_slept_beyond_its_lease_changes_nothing(here: Scene, monke
     ann = here.team("Ann")
     ann.hand_in(table(result_rows(20)))
     slow, quick_one = Worker(here.board, "slow", lease_s=0.01), Worker(here.board, "quick")
-    real, inside = worker.score_file, threading.Event()
+    real, inside = guard.score_file, threading.Event()
 
     def sleepy(*given: object) -> object:
         if not inside.is_set():
@@ -101,7 +101,7 @@ def test_a_job_that_kills_its_workers_dies(here: Scene) -> None:
 def test_a_fault_of_ours_is_tried_again(here: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     ann = here.team("Ann")
     number = ann.hand_in(table(result_rows(20)))["id"]
-    real, calls = worker.score_file, list[int]()
+    real, calls = guard.score_file, list[int]()
 
     def shaky(*given: object) -> object:
         calls.append(1)

@@ -174,7 +174,8 @@ def test_uploads_that_are_too_large_or_cut_off_leave_nothing(tmp_path: Path) -> 
         large.write_bytes(b"1,2.0,3.0\n" * 400_000)
         out = submit(server.url, large, "--dataset", "MT1", token=token)
         assert out.returncode == 2 and "larger than 2 MB, the limit here" in out.stderr, out
-        head = f"PUT /api/datasets/MT1/uploads HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {token}\r\n"
+        head = f"PUT /api/datasets/MT1/uploads HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+        head += f"Authorization: Bearer {token}\r\n"
         with socket.create_connection(("127.0.0.1", server.port)) as wire:  # in pieces of unknown number
             wire.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode())
             with contextlib.suppress(OSError):
@@ -189,7 +190,6 @@ def test_uploads_that_are_too_large_or_cut_off_leave_nothing(tmp_path: Path) -> 
 
 
 def test_a_full_disk_stores_nothing(tmp_path: Path, quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    from flatmetric.server import files
     from tests.server.boards import scene
 
     with scene(tmp_path / "b") as here:
@@ -198,7 +198,7 @@ def test_a_full_disk_stores_nothing(tmp_path: Path, quick: None, monkeypatch: py
         def full(_: int) -> None:
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(files.os, "fsync", full)
+        monkeypatch.setattr("flatmetric.server.files.os.fsync", full)
         said = ann.upload(table(result_rows(20)), status=507)
         assert "the disk of the server is full" in said["error"]
         monkeypatch.undo()

@@ -168,11 +168,8 @@ def _check_program(connection: Connection, rules: BoardRules, team: int, program
     used = sa.select(submissions.c.program).where(submissions.c.team == team, submissions.c.handed_in.is_not(None))
     programs = set(connection.execute(used.distinct()).scalars())
     if program not in programs and len(programs) >= rules.programs_per_team:
-        raise DeniedError(409, f"a team may have {_programs(rules.programs_per_team)} here; yours: {', '.join(sorted(programs))}")
-
-
-def _programs(count: int) -> str:
-    return "1 program" if count == 1 else f"{count} programs"
+        most = "1 program" if rules.programs_per_team == 1 else f"{rules.programs_per_team} programs"
+        raise DeniedError(409, f"a team may have {most} here; yours: {', '.join(sorted(programs))}")
 
 
 def _counted(team: int, dataset: str) -> tuple[sa.ColumnElement[bool], ...]:

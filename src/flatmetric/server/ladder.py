@@ -31,9 +31,11 @@ def is_new_best(entry: Entry, best: Entry | None, lam: float) -> bool:
     Examples
     --------
     >>> import numpy as np
+    >>> from flatmetric.metrics.table import LEADERBOARD
     >>> def result(nm):
     ...     costs = np.tile([nm - 1, nm + 1], 20)
-    ...     return Entry("d", f"{nm}", {"flat_metric": nm}, 1, np.arange(40), costs, np.ones(40))
+    ...     metrics = dict.fromkeys(LEADERBOARD) | {"flat_metric": nm}
+    ...     return Entry("d", f"{nm}", metrics, 1, np.arange(40), costs, np.ones(40))
     >>> is_new_best(result(80.0), None, 0.25), is_new_best(result(79.9), result(80.0), 0.25)
     (True, False)
     >>> is_new_best(result(70.0), result(80.0), 0.25)

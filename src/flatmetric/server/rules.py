@@ -157,8 +157,11 @@ def read_rules(folder: Path) -> BoardRules:
             rules.options(folder)
         except InputError as error:
             mistakes.append(f"score: {error}")
+    if len(mistakes) > 1:
+        listed = ". ".join(f"({at}) {one}" for at, one in enumerate(mistakes, 1))
+        raise InputError(f"{FILE} has {len(mistakes)} mistakes: {listed}")
     if mistakes:
-        raise InputError("\n".join(f"{FILE}: {one}" for one in mistakes))
+        raise InputError(f"{FILE}: {mistakes[0]}")
     return rules
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,16 @@ from flatmetric._escaping import escape
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 640.0, 280.0, 56.0, 40.0  # of a drawing, px
 _COLOURS = 8  # that can be told apart
 _TICKS = 4  # about so many on an axis
+
+
+_FIELDS = {
+    "unit": "Unit of x and y",
+    "pixel_size": "Pixel size",
+    "frame_base": "Number of the first frame",
+    "columns": "Columns",
+    "origin": "Zero of the positions",
+    "swap_xy": "Exchange x and y",
+}
 
 
 def nm(value: float | None, step: float = 1.0) -> str:
@@ -52,6 +63,19 @@ def span(interval: Sequence[float] | None, step: float = 1.0) -> str:
         return "-"
     low, high = (nm(end, step) for end in interval)
     return low if low == high else f"{low} to {high}"
+
+
+def in_form(sentence: str) -> str:
+    """A sentence of the library in which options are called as the fields of the form.
+
+    Examples
+    --------
+    >>> in_form("they are not in nm (give unit=)")
+    'they are not in nm (give “Unit of x and y”)'
+    """
+    for option, field in _FIELDS.items():
+        sentence = re.sub(rf"\b{option}=", f"“{field}”", sentence)
+    return sentence
 
 
 def when(seconds: float | None) -> str:
