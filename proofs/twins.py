@@ -36,6 +36,8 @@ from flatmetric.twins.seen import seen_in
 from proofs.foreign import Scope, movie, scope
 
 RESULTS = Path(__file__).parent / "twins.json"
+ABLATIONS = RESULTS.with_name("ablations.json")
+"""The values of a run with wrong twins on which all programs ran, `--ablated`, on the movies with even numbers."""
 PAGE = "docs/how-to/twin.md"
 TWINS = 4
 SETTINGS = 6
@@ -247,6 +249,41 @@ def tables(movies: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def shown() -> str:
+    """What the page shows of the last runs."""
+    movies, wrong = (json.loads(path.read_text(encoding="utf-8")) for path in (RESULTS, ABLATIONS))
+    return f"{tables(movies)}\n\nTwins that are wrong on purpose, to see which estimate matters. {ablations(wrong)}"
+
+
+def ablations(movies: Sequence[Mapping[str, Any]]) -> str:
+    """What each wrong estimate costs, with one twin, as a table in Markdown."""
+    lines = [
+        f"{len(movies)} movies, {sum(map(len, movies[0]['values'].values()))} programs with settings each, one twin.",
+        "",
+        "| twin | distance to the best setting, nm: median, mean, 90 % | regret of the pick, nm: median, mean, 90 % "
+        "| expected value too high by, median |",
+        "|---|---|---|---|",
+    ]
+    for place, name in enumerate(["as estimated", *WRONG]):
+        tuned, picked, off = [], [], []
+        for one in movies:
+            rows = [row for tried in one["values"].values() for row in tried]
+            real, made = (np.array([row[k] for row in rows]) for k in (0, 1 + place))
+            pick = int(made.argmin())
+            picked.append(real[pick] - real.min())
+            off.append(made[pick] / real[pick] - 1)
+            for tried in one["values"].values():
+                table = np.array(tried)
+                tuned.append(table[int(table[:, 1 + place].argmin()), 0] - table[:, 0].min())
+        cells = [", ".join(f"{v:.1f}" for v in _summary(np.array(values))) for values in (tuned, picked)]
+        lines.append(f"| {name} | {cells[0]} | {cells[1]} | {100 * np.median(off):+.0f} % |")
+    return "\n".join(lines)
+
+
+def _summary(values: FloatArray) -> tuple[float, float, float]:
+    return float(np.median(values)), float(np.mean(values)), float(np.quantile(values, 0.9))
+
+
 def _regrets(name: str, values: FloatArray) -> str:
     numbers = (np.median(values), np.mean(values), np.quantile(values, 0.9), np.max(values))
     return f"| {name} | " + " | ".join(f"{number:.1f}" for number in numbers) + " |"
@@ -268,9 +305,11 @@ def main() -> None:
     counts = {name: getattr(options, name) for name in ("twins", "settings", "wrong", "ablated")}
     made = run(range(first, end, step), methods, **counts)
     write_text(json.dumps(made, indent=1) + "\n", Path(options.out))
-    print(tables(made))
-    if Path(options.out) == RESULTS:
-        show(tables(made), PAGE, PROVE)
+    if options.ablated:
+        write_text(json.dumps([{"name": one["name"], "values": one["values"]} for one in made]) + "\n", ABLATIONS)
+    if Path(options.out) == RESULTS or options.ablated:
+        show(shown(), PAGE, PROVE)
+    print(shown())
 
 
 def usable_methods() -> list[str]:

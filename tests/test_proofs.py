@@ -81,5 +81,5 @@ def test_the_page_shows_what_was_withstood() -> None:
 
 def test_the_page_of_twins_shows_what_was_reached() -> None:
     movies = json.loads(twins.RESULTS.read_text(encoding="utf-8"))
-    assert between(twins.PAGE, PROVE) == twins.tables(movies)
+    assert between(twins.PAGE, PROVE) == twins.shown()
     assert len(movies) >= 24 and all(one["scope"]["number"] % 2 == 1 for one in movies), "those that were kept aside"

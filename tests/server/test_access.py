@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from flatmetric.server.app import ENDPOINTS
 from flatmetric.server.asking import Endpoint, Site
 from flatmetric.server.schema import log, sessions, teams, tokens
-from tests.server.boards import CHEAP, PASSWORD, Person, Scene, result_rows, scene, table, truth_rows
+from tests.server.boards import CHEAP, PASSWORD, RULES, Person, Scene, result_rows, scene, table, truth_rows
 
 # What each may ask for, besides what everybody may: written down here, so that a slip in the table of addresses shows.
 PUBLIC = {
@@ -40,11 +40,11 @@ ORGANISER = {
 
 
 def called(one: Endpoint) -> str:
-    return f"{one.method} {one.path.replace('{number:int}', '{n}')}"
+    return f"{one.method} {one.path.replace('{number}', '{n}')}"
 
 
 def ask(person: Person, one: Endpoint, number: int = 1) -> Any:
-    path = one.path.replace("{number:int}", str(number)).replace("{dataset}", "MT1").replace("{secret}", "none")
+    path = one.path.replace("{number}", str(number)).replace("{dataset}", "MT1").replace("{secret}", "none")
     return person.client.request(one.method, path, headers={"X-CSRF": person.csrf}, follow_redirects=False)
 
 
@@ -80,7 +80,7 @@ def test_a_team_can_do_nothing_to_the_submissions_of_another(here: Scene) -> Non
     number = ann.hand_in(table(result_rows(20)))["id"]
     here.work()
     for one in ENDPOINTS:
-        if "{number:int}" in one.path and one.who == "team" and "tokens" not in one.path:
+        if "{number}" in one.path and one.who == "team" and "tokens" not in one.path:
             assert ask(bob, one, number).status_code == 404, called(one)
     ann.post("/account/tokens", 200, label="mine")
     ask(bob, next(one for one in ENDPOINTS if one.path.endswith("/revoke")), 1)
@@ -192,8 +192,51 @@ def test_no_name_becomes_a_part_of_a_page(here: Scene) -> None:
         page = organiser.get(path)
         assert "<img src=x" not in page and "<script>alert" not in page
     assert "<img src=x" not in here.visitor().get("/?q=" + NAMES[0])
-    for bad in ("\u202eAnn", "", "   ", "x" * 41, "a\u0000b", "!!"):
+    for bad in ("\u202eAnn", "", "   ", "x" * 41, "!!"):
         here.visitor().post("/register", 422, name=bad, password=PASSWORD)
+    here.visitor().post("/register", 400, name="a\u0000b", password=PASSWORD)
+
+
+def test_what_no_browser_sends_is_refused_and_not_a_fault(here: Scene) -> None:
+    ann, organiser = here.team("Ann"), here.organiser()
+    number = ann.upload(table(result_rows(20)))["id"]
+    headers = {"X-CSRF": ann.csrf, "Content-Type": "application/json"}
+    for path in (f"/submissions/{'9' * 30}", f"/entries/{'9' * 5000}", "/entries/-1", "/entries/x"):
+        answer = ann.client.get(path)
+        assert answer.status_code == 404 and "content-security-policy" in answer.headers
+    for base in ("--5", "5" * 5000, "1e3"):
+        assert ann.client.put(f"/api/datasets/MT1/uploads?frame_base={base}", headers=headers).status_code == 422
+    for body in (b'{"program": "\\ud800"}', b'{"program": "\\u0000"}', b"[1]", b"{", b'{"a":' * 40_000, b"\xff"):
+        answer = ann.client.post(f"/api/submissions/{number}/hand-in", content=body, headers=headers)
+        assert answer.status_code == 400, body[:20]
+    organiser.post("/organiser/links", 404, purpose="password", team="999")
+    organiser.post("/organiser/links", 422, purpose="password", team="9" * 30)
+
+
+def test_a_stolen_token_takes_nothing_over(here: Scene) -> None:
+    organiser = here.organiser()
+    shown = re.search('<code id="secret">(fm_[^<]+)', organiser.post("/account/tokens", 200, label="ci"))
+    assert shown is not None
+    thief = here.visitor()
+    thief.client.headers["Authorization"] = f"Bearer {shown[1]}"
+    assert thief.client.post("/organiser/links", data={"purpose": "organiser"}).status_code == 403
+    for path in ("/organiser/backup", "/organiser/export?whole=yes", "/account"):
+        assert thief.client.get(path).status_code == 403
+    assert thief.client.get("/api/submissions").status_code == 200
+    organiser.post("/account/password", old=PASSWORD, password="another password")
+    assert thief.client.get("/api/submissions").status_code == 401
+
+
+def test_looking_at_files_has_a_limit(tmp_path: Path, quick: None) -> None:
+    rules = RULES.replace("[datasets", "[quota]\nuploads_per_hour = 3\n[datasets")
+    with scene(tmp_path / "b", rules=rules) as here:
+        ann = here.team("Ann")
+        number = ann.upload(table(result_rows(20)))["id"]
+        ann.client.delete(f"/api/submissions/{number}", headers={"X-CSRF": ann.csrf})
+        number = ann.upload(table(result_rows(20)))["id"]
+        ann.post(f"/submissions/{number}/look", unit="nm")
+        ann.post(f"/submissions/{number}/look", 429, unit="nm")
+        ann.upload(table(result_rows(20)), status=429)
 
 
 def test_every_answer_has_the_headers_of_a_safe_page(here: Scene) -> None:

@@ -13,6 +13,7 @@ import pytest
 from flatmetric.challenges.redaction import step_of, to_step
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.options.certainty import Certainty
+from flatmetric.server import worker
 from flatmetric.server.ladder import is_new_best, shown_step
 from flatmetric.statistics.entries import Entry
 from flatmetric.statistics.ranking import rank
@@ -120,6 +121,52 @@ def test_two_truths_that_differ_in_one_molecule_look_the_same(tmp_path: Path, qu
             paths = ("/", "/api/board", "/entries/1", "/submissions", "/submissions/1", "/api/submissions", "/rules")
             pages.append([neutral(ann.get(path)) for path in paths])
     assert pages[0] == pages[1]
+
+
+@pytest.mark.parametrize("column", [None, "uncertainty [nm]"])
+@pytest.mark.parametrize("alone", [False, True])
+def test_no_number_shows_the_distance_of_one_molecule(
+    tmp_path: Path, quick: None, column: str | None, alone: bool
+) -> None:
+    """A bait beside a true molecule, in a file that is good otherwise, or alone: whatever a team sees stays the same
+    while the bait moves, but for one step of a rounding.
+    """
+    with scene(tmp_path / "b") as here:
+        shown = []
+        for k, distance in enumerate((20.0, 45.0, 100.0, 200.0, 240.0)):
+            bait, last = truth_rows()[5].copy(), truth_rows()[-1].copy()
+            bait[1] += distance
+            last[1:] = 10.0, 10.0
+            good = result_rows(20)
+            good = good[good[:, 0] > 1]  # the bait has the first frame to itself
+            rows = np.vstack([bait, last] if alone else [bait, good])
+            lines = table(rows).decode().splitlines()
+            if column is not None:
+                claims = [column, "1e-160", *["15"] * (len(rows) - 1)]
+                lines = [f"{a},{b}" for a, b in zip(lines, claims, strict=True)]
+            person = here.team(f"team {k}")
+            number = person.hand_in("\n".join([*lines, ""]).encode())["id"]
+            here.work()
+            seen = person.see(number)
+            assert seen["state"] == "scored", seen
+            if seen["result"] is not None:
+                shown.append(seen["result"])
+        assert shown or alone
+        for name in shown[0]["metrics"] if shown else ():
+            assert len({one["metrics"][name] for one in shown}) <= 2, (name, shown)
+        steps = {round(one["flat_metric"] / one["step"]) for one in shown}
+        assert max(steps, default=0) - min(steps, default=0) <= 1
+
+
+def test_failures_are_not_free_for_ever(here: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether scoring fails may depend on the truth."""
+    monkeypatch.setattr(worker, "score_file", lambda *_: {"refused": "no"})
+    ann = here.team("Ann")
+    numbers = []
+    for seed in range(6):
+        numbers.append(ann.hand_in(table(result_rows(20, seed=seed)))["id"])
+        here.work()
+    assert [ann.see(number)["refunded"] for number in numbers] == [*["failed"] * 5, None]
 
 
 def neutral(text: str) -> str:

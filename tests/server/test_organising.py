@@ -89,6 +89,100 @@ def table_file(place: Path, rows: object) -> Path:
     return path
 
 
+def test_rules_in_files_hold_as_they_were_applied(here: Scene) -> None:
+    organiser, ann, bob = here.organiser(), here.team("Ann"), here.team("Bob")
+    rules, path = here.board.folder / "p.toml", here.board.folder / "board.toml"
+    rules.write_text("tolerance = 100\n")
+    organiser.post("/organiser/rules", rules="[score]\nprotocol = 'p.toml'\n" + path.read_text().split("\n", 2)[2])
+    organiser.post("/organiser/apply", reason="rules of our own")
+    here.work()
+    ann.hand_in(table(result_rows(20)))
+    here.work()
+    rules.write_text("tolerance = 100\nlast_frame = 20\n")
+    bob.hand_in(table(result_rows(20)))
+    here.work()
+    with here.board.database.reading() as connection:
+        assert len(set(connection.execute(sa.select(scores.c.value)).scalars())) == 1
+    assert "score in the rules is" in organiser.get("/organiser")
+    rules.write_text("tolerance = 'wide'\n")
+    assert here.visitor().client.get("/rules").status_code == 200
+
+
+def test_an_earlier_version_never_comes_after_a_later_one(here: Scene) -> None:
+    organiser, ann = here.organiser(), here.team("Ann")
+    ann.hand_in(table(result_rows(20)))
+    here.work()
+    text = (here.board.folder / "board.toml").read_text()
+    for lam in (50, 80):
+        organiser.post("/organiser/rules", rules=text + f"[score]\nlam = {lam}\n")
+        organiser.post("/organiser/apply", reason=f"lam {lam}")
+    late = jobs.c.version == 2, jobs.c.kind == "score"
+    with here.board.database.writing() as connection:
+        connection.execute(jobs.update().where(*late).values(due=9e9))
+    here.work()
+    with here.board.database.writing() as connection:
+        connection.execute(jobs.update().where(*late).values(due=0.0))
+    here.work()
+    with here.board.database.reading() as connection:
+        shown = sa.select(versions.c.id).where(versions.c.published.is_not(None)).order_by(versions.c.id)
+        assert connection.execute(shown).scalars().all() == [1, 3]
+
+
+def test_a_truth_outlives_a_team_that_uploaded_it(here: Scene) -> None:
+    ann, bob = here.team("Ann"), here.team("Bob")
+    ann.upload(table(truth_rows()))
+    ann.post("/account/delete", password=PASSWORD)
+    bob.hand_in(table(result_rows(20)))
+    here.work()
+    assert here.rows()[0]["place"] == 1
+
+
+def test_later_results_are_judged_again_without_an_excluded_one(here: Scene) -> None:
+    organiser, ann = here.organiser(), here.team("Ann")
+    cheat, honest = (ann.hand_in(table(result_rows(sigma)))["id"] for sigma in (3, 30))
+    here.work()
+    assert here.rows()[0]["submission"] == cheat
+    organiser.post(f"/organiser/submissions/{cheat}/exclude", reason="trained on the truth")
+    here.work()
+    assert [(one["submission"], one["place"]) for one in here.rows()] == [(honest, 1)]
+    assert "trained on the truth" in here.visitor().get("/changes")
+
+
+def test_a_mark_on_a_withdrawn_entry_means_nothing(tmp_path: Path, kind: str, quick: None) -> None:
+    rules = "entry = 'marked'\n[datasets.MT1]\nframes = [1, 60]\nfinal = true\n"
+    with scene(tmp_path / "b", kind, rules) as here:
+        organiser, ann = here.organiser(), here.team("Ann")
+        first, second = (ann.hand_in(table(result_rows(sigma)))["id"] for sigma in (20, 40))
+        here.work()
+        assert ann.see(first)["sentence"] == "its place is shown when the board closes"
+        ann.post(f"/submissions/{first}/final")
+        ann.post(f"/submissions/{first}/withdraw")
+        organiser.post("/organiser/close")
+        here.work()
+        assert [(one["submission"], one["place"]) for one in here.rows(which="final")] == [(second, 1)]
+
+
+def test_what_teams_are_told_must_fit_the_truth(here: Scene) -> None:
+    organiser = here.organiser()
+    for told, sentence in (
+        ("frames = [1, 50]", "the truth has frames 1 to 60"),
+        ("frames = [1, 60]\nfield = [64, 64]", "the truth reaches to"),
+        ("frames = [1, 60]\nfinal_frames = [21, 40]", "the first or the last of these"),
+        ("frames = [60, 1]", "give the first and the last frame"),
+    ):
+        (here.board.folder / "board.toml").write_text(f"[datasets.MT1]\n{told}\n")
+        assert sentence in organiser.get("/organiser")
+
+
+def test_closing_a_board_that_has_not_opened_changes_nothing(here: Scene) -> None:
+    organiser, path = here.organiser(), here.board.folder / "board.toml"
+    path.write_text("opens = 2090-01-01T00:00:00Z\n" + path.read_text())
+    organiser.post("/organiser/apply", reason="later")
+    before = path.read_text()
+    organiser.post("/organiser/close", 422)
+    assert path.read_text() == before
+
+
 def test_mistakes_in_the_rules_change_nothing(here: Scene) -> None:
     organiser = here.organiser()
     before = (here.board.folder / "board.toml").read_text()
@@ -202,6 +296,7 @@ def test_a_database_of_the_first_schema_is_brought_up_to_date(tmp_path: Path, ki
     from tests.server.boards import make_folder, new_database
 
     board = WebBoard(make_folder(tmp_path / "b"), new_database(kind))
+    (board.folder / "server").mkdir()
     config = Config()
     config.set_main_option("script_location", str(Path(module.__file__).with_name("migrations")))
     with board.database.writing() as connection:

@@ -115,11 +115,11 @@ def test_from_a_folder_to_a_rank_on_the_command_line(tmp_path: Path) -> None:
         out = submit(
             server.url, pixels, "--dataset", "MT1", "--unit", "px", "--pixel-size", 100, "--dry-run", token=token
         )
-        assert out.returncode == 0 and "not handed in" in out.stdout and "read as" in out.stdout, out
+        assert out.returncode == 0 and "ready to hand in" in out.stdout and "read as" in out.stdout, out
         out = submit(server.url, mine, "--dataset", "MT1", "--name", "spots", "--wait", token=token)
         assert out.returncode == 0 and "scored" in out.stdout and "place 1 on the board" in out.stdout, out
         receipt = fm.submit(server.url, mine, dataset="MT1", name="spots", token=token, dry_run=True)
-        assert receipt.state == "not handed in" and receipt.understood["rows"] == len(result_rows(20))
+        assert receipt.state == "ready to hand in" and receipt.understood["rows"] == len(result_rows(20))
         for words, sentence in (
             ([server.url, mine, "--dataset", "MT9"], "there is no data set 'MT9'; there is MT1"),
             ([server.url, tmp_path / "none.csv", "--dataset", "MT1"], "there is no such file"),
@@ -128,7 +128,7 @@ def test_from_a_folder_to_a_rank_on_the_command_line(tmp_path: Path) -> None:
                 "this is the file of your submission 3, which counts already",
             ),
             ([server.url, mine], "submit needs --dataset"),
-            ([server.url, mine, "--dataset", "MT1"], "a team may have 1 program here; yours: spots"),
+            ([server.url, mine, "--dataset", "MT1", "--name", "b"], "a team may have 1 program here; yours: spots"),
             (["nowhere", mine, "--dataset", "MT1"], "give the address of a board"),
             (["http://127.0.0.1:9", mine, "--dataset", "MT1"], "does not answer"),
         ):
@@ -137,7 +137,7 @@ def test_from_a_folder_to_a_rank_on_the_command_line(tmp_path: Path) -> None:
         out = submit(server.url, mine, "--dataset", "MT1", token="fm_wrong")
         assert out.returncode == 2 and "the token is wrong or was revoked" in out.stderr
         out = submit(server.url, mine, "--dataset", "MT1")
-        assert out.returncode == 2 and "token is missing" in out.stderr
+        assert out.returncode == 2 and "there is no token" in out.stderr
         second = subprocess.run(
             [sys.executable, "-m", "flatmetric", "serve", str(server.folder), "--port", str(server.port)],
             capture_output=True, text=True, check=False,

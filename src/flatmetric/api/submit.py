@@ -32,7 +32,11 @@ class SubmitOptions:
     """The options of `submit`."""
 
     dataset: str = option(REQUIRED, "Data set that the result is for.", metavar="NAME")
-    name: str | None = option(None, "Name of the program on the board; default: that of the file.", metavar="NAME")
+    name: str | None = option(
+        None,
+        "Name of the program on the board; default: as before, else that of the file.",
+        metavar="NAME",
+    )
     note: str = option("", "What is new, for your own history.", metavar="TEXT")
     token: str | None = option(
         None, f"Token of your account; default: the environment variable {_TOKEN}.", metavar="TOKEN"
@@ -106,16 +110,17 @@ def submit(
     problems = tuple(seen["preview"].get("problems") or ([seen["preview"]["refused"]] if not understood else []))
     link = f"{board.url}{seen['url']}"
     if problems or options.dry_run:
-        return Receipt(link, "not handed in", problems, understood)
-    name = options.name or path.name.partition(".")[0]
-    seen = board.ask("POST", f"/api/submissions/{seen['id']}/hand-in", {"program": name, "note": options.note})
+        return Receipt(link, "not handed in" if problems else "ready to hand in", problems, understood)
+    seen = board.ask(
+        "POST", f"/api/submissions/{seen['id']}/hand-in", {"program": options.name or "", "note": options.note}
+    )
     while options.wait and seen["state"] in _WAITING:
         if progress is not None:
             progress(seen["state"], 0, 1)
         time.sleep(_POLL_S)
         seen = board.ask("GET", f"/api/submissions/{seen['id']}")
     answer = (seen[name] for name in ("queue", "sentence", "result", "place"))
-    return Receipt(link, seen["state"], (), understood, *answer)
+    return Receipt(link, seen["state"], tuple(seen["wrong"]), understood, *answer)
 
 
 def _text(value: Any) -> str:
@@ -143,8 +148,10 @@ class _Board:
         if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
             raise InputError("a token must not travel over http; give an address with https")
         token = token or os.environ.get(_TOKEN, "")
-        if not token.isascii() or not token.isprintable() or not token:
-            raise InputError(f"token is missing or damaged; make one on your account's page and set {_TOKEN}")
+        if not token:
+            raise InputError(f"there is no token; make one on your account's page and set {_TOKEN}")
+        if not token.isascii() or not token.isprintable():
+            raise InputError("token= has characters that no token has; copy it again")
         return cls(f"{parts.scheme}://{parts.netloc}", token)
 
     def ask(

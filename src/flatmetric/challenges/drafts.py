@@ -99,9 +99,20 @@ def letters_to_teams(board: Leaderboard) -> dict[str, str]:
             for finding in board.suspects.findings.get(result, ()):
                 if finding.is_fault and finding.kind != "file":
                     lines.append(f"  {finding.severity}: {printable(finding.for_its_team())}")
-            lines += [f"  {words}" for mark, words in _TOLD.items() if mark in board.suspects.marks.get(result, "")]
+            lines += [f"  {words}" for words in notes_for_team(board.suspects.marks.get(result, ""))]
         letters[program] = "\n".join(lines) + "\n"
     return letters
+
+
+def notes_for_team(marks: str) -> list[str]:
+    """What a team is told about the marks of its result.
+
+    Examples
+    --------
+    >>> notes_for_team("worse than empty")
+    ['note: it is worse than an empty file']
+    """
+    return [words for mark, words in _TOLD.items() if mark in marks]
 
 
 def write_letters(board: Leaderboard, folder: Path) -> None:

@@ -13,7 +13,7 @@ from flatmetric.challenges.suspects import Suspects
 from flatmetric.statistics.comparison import Pair
 from flatmetric.statistics.correlations import Correlation
 from flatmetric.statistics.entries import Entry
-from flatmetric.statistics.ranking import Standing
+from flatmetric.statistics.ranking import Standing, rank
 
 if TYPE_CHECKING:
     from flatmetric.challenges.leaderboard import Leaderboard
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _DIGITS = 2  # of each number: enough to compare programs, too few to search for single molecules by resubmission
 _STEPS = (5.0, 2.0, 1.0)  # of a decade: what people round to
 _MOLECULES = 2.0  # a step covers what so many molecules add that turn from found to missed
+_PAIRS = 4.0  # and what so many matched pairs change that are as far apart as they may be
 
 
 def redacted(board: Leaderboard) -> Leaderboard:
@@ -28,28 +29,36 @@ def redacted(board: Leaderboard) -> Leaderboard:
     and without anything that says where molecules are: no rows, frames, advice or sentences on single results, and no
     files to score again.
     """
-    ranking = board.ranking
+    ranking, tolerance = board.ranking, float(board.settings["protocol"]["tolerance"])
     steps = {}
     for entry in board.entries:
         standing = ranking.standing(entry.dataset, entry.program)
+        if standing is None:  # left out of the ranks
+            standing = rank([entry]).standing(entry.dataset, entry.program)
         interval = None if standing is None else standing.flat_metric_interval
         value, molecules = entry.metrics["flat_metric"] or 0.0, float(entry.truths.sum())
         steps[entry.dataset, entry.program] = step_of(value, interval, molecules, float(board.settings["lam"]))
+    coarsest = {name: max(step for (_, other), step in steps.items() if other == name) for _, name in steps}
     told = replace(
         ranking,
         datasets={
             name: tuple(_standing(one, steps[name, one.program]) for one in places)
             for name, places in ranking.datasets.items()
         },
-        overall=tuple(replace(one, flat_metric=rounded(one.flat_metric)) for one in ranking.overall),
-        pairs={name: tuple(map(_pair, pairs)) for name, pairs in ranking.pairs.items()},
+        overall=tuple(
+            replace(one, flat_metric=to_step(one.flat_metric, coarsest[one.program])) for one in ranking.overall
+        ),
+        pairs={
+            name: tuple(_pair(one, max(steps[name, one.a], steps[name, one.b])) for one in pairs)
+            for name, pairs in ranking.pairs.items()
+        },
         kinds={},
         correlations=tuple(map(_correlation, ranking.correlations)),
     )
     return replace(
         board,
         ranking=told,
-        entries=tuple(_entry(entry, steps[entry.dataset, entry.program]) for entry in board.entries),
+        entries=tuple(_entry(entry, steps[entry.dataset, entry.program], tolerance) for entry in board.entries),
         failures=dict.fromkeys(board.failures, "the organisers know why"),
         ignored={},
         submissions=(),
@@ -102,49 +111,76 @@ def to_step(value: float, step: float) -> float:
     return float(f"{round(value / step) * step:.12g}")
 
 
-def rounded_metrics(metrics: Mapping[str, float | None], step: float) -> dict[str, float | None]:
-    """The metrics of a result, each as coarse, relative to itself, as the Flat Metric is in steps of `step` nm.
+def rounded_metrics(
+    metrics: Mapping[str, float | None], step: float, molecules: float, tolerance: float
+) -> dict[str, float | None]:
+    """The metrics of a result so coarse that no single molecule shows; `step` is that of the Flat Metric, nm.
+
+    Shares are rounded to what a few molecules change, or as coarsely as the Flat Metric, and so is an RMSE to what a
+    few matched pairs change that are up to `tolerance` (nm) apart. Those that one pair can change without limit are
+    left out.
 
     Examples
     --------
-    >>> rounded_metrics({"flat_metric": 84.37, "jaccard": 61.24}, 5.0)
-    {'flat_metric': 85.0, 'jaccard': 62.0}
+    >>> known = {"flat_metric": 84.37, "jaccard": 61.24, "rmse_xy": 31.3, "recall": 0.612, "rmsmd": 80.0}
+    >>> rounded_metrics(known, 5.0, 30_000, 250.0)
+    {'flat_metric': 85.0, 'jaccard': 62.0, 'rmse_xy': 31.0, 'recall': 0.62, 'rmsmd': None}
+    >>> rounded_metrics(known, 5.0, 12, 250.0)["rmse_xy"] is None
+    True
     """
-    value = metrics["flat_metric"]
-    share = step / value if value else 10.0**-_DIGITS
-    shown: dict[str, float | None] = {}
-    for name, one in metrics.items():
-        if name == "flat_metric" or not one:
-            shown[name] = None if one is None else to_step(one, step)
-        else:
-            shown[name] = to_step(one, _simple(abs(one) * max(share, 10.0**-_DIGITS)))
+    value, recall, error = metrics["flat_metric"], metrics.get("recall"), metrics.get("rmse_xy")
+    least = max(step / value if value else 0.0, 10.0**-_DIGITS)  # of each number, relative
+    one = _MOLECULES / max(molecules, 1.0)
+    pairs = max((recall or 0.0) * molecules, 1.0)
+    moved = 0.0 if error is None else math.hypot(error, tolerance * math.sqrt(_PAIRS / pairs)) - error
+    steps = {"jaccard": 100 * one, "recall": one, "precision": one, "rmse_xy": moved, "efficiency": moved + 100 * one}
+    shown: dict[str, float | None] = dict.fromkeys(metrics)
+    shown["flat_metric"] = None if value is None else to_step(value, step)
+    for name, least_step in steps.items():
+        number = metrics.get(name)
+        if number is not None and name in shown:
+            own = _simple(max(abs(number) * least, least_step))
+            shown[name] = to_step(number, own) if own <= max(abs(number), 100 * one) else None
     return shown
 
 
 def _standing(one: Standing, step: float) -> Standing:
-    own = one.flat_metric_interval
-    interval = None if own is None else (to_step(own[0], step), to_step(own[1], step))
+    interval = _span(one.flat_metric_interval, step)
     return replace(one, flat_metric=to_step(one.flat_metric, step), flat_metric_interval=interval)
 
 
-def _span(interval: tuple[float, float] | None) -> tuple[float, float] | None:
-    return None if interval is None else (rounded(interval[0]), rounded(interval[1]))
-
-
 def _correlation(one: Correlation) -> Correlation:
-    return replace(one, value=None if one.value is None else rounded(one.value), interval=_span(one.interval))
+    interval = None if one.interval is None else (rounded(one.interval[0]), rounded(one.interval[1]))
+    return replace(one, value=None if one.value is None else rounded(one.value), interval=interval)
 
 
-def _pair(one: Pair) -> Pair:
-    return replace(one, difference=rounded(one.difference), ci=_span(one.ci), ci_all=_span(one.ci_all))
+def _pair(one: Pair, step: float) -> Pair:
+    return replace(
+        one,
+        difference=to_step(one.difference, step),
+        ci=_span(one.ci, step),
+        ci_all=_span(one.ci_all, step),
+        contributors=None,
+        p=_one_digit(one.p),
+        p_holm=_one_digit(one.p_holm),
+        p_adjusted=_one_digit(one.p_adjusted),
+    )
 
 
-def _entry(one: Entry, step: float) -> Entry:
+def _span(interval: tuple[float, float] | None, step: float) -> tuple[float, float] | None:
+    return None if interval is None else (to_step(interval[0], step), to_step(interval[1], step))
+
+
+def _one_digit(value: float) -> float:
+    return float(f"{value:.0e}")
+
+
+def _entry(one: Entry, step: float, tolerance: float) -> Entry:
     parts = None if one.parts is None else tuple(to_step(part, step) for part in one.parts)
     return Entry(
         one.dataset,
         one.program,
-        rounded_metrics(one.metrics, step),
+        rounded_metrics(one.metrics, step, float(one.truths.sum()), tolerance),
         1,
         np.array([1]),
         np.array([rounded(float(one.costs.sum()))]),

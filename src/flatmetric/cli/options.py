@@ -130,7 +130,8 @@ class Command(click.Command):
 
     def _in_own_words(self, text: str) -> str:
         """The text of an option with the command's own name for the file that it is about."""
-        files = [one.metavar for one in self.params if isinstance(one, click.Argument) and one.metavar is not None]
+        arguments = [one for one in self.params if isinstance(one, click.Argument) and one.type is not click.STRING]
+        files = [one.metavar for one in arguments if one.metavar is not None]
         return re.sub(r"\bFILE\b", files[0], text) if files else text
 
 

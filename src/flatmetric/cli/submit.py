@@ -25,7 +25,7 @@ def submit(
     flatmetric submit https://challenge.example.org mine.csv --dataset MT1 --name "My program"
 
     The token of your account is read from FLATMETRIC_TOKEN. A file with problems is not handed in and costs no quota;
-    the exit code is 1 then.
+    the exit code is 1 then, and also where waiting shows that the file looks wrong.
     """
     with progress_bar() as progress:
         receipt = submit_file(url, file, progress=progress, **keywords)

@@ -10,6 +10,8 @@ import numpy as np
 from flatmetric._arrays import BoolArray, FloatArray, IntArray
 from flatmetric._dataclass import dataclass
 
+_LEAST_CLAIM = 1e-6  # nm: smaller ones, zero and negative ones claim nothing
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MatchedRows:
@@ -44,7 +46,7 @@ def match_quantities(rows: MatchedRows) -> Iterator[tuple[str, tuple[FloatArray,
         yield "photons_pred_square", (b, b)
         yield "photons_product", (a, b)
     if rows.uncertainty is not None:
-        claim = np.where(rows.uncertainty > 0, rows.uncertainty, np.inf)  # zero, negative or NaN means no claim
+        claim = np.where(rows.uncertainty > _LEAST_CLAIM, rows.uncertainty, np.inf)  # so does NaN
         yield "claims", (np.isfinite(claim).astype(np.float64),)
         weight = 1 / claim
         yield "claimed_weight", (weight, weight)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import secrets
 import unicodedata
 from threading import BoundedSemaphore
@@ -17,17 +18,18 @@ from flatmetric._dataclass import dataclass
 from flatmetric.server.audit import add_to_log
 from flatmetric.server.database import DeniedError
 from flatmetric.server.rules import DAY_S
-from flatmetric.server.schema import failures, links, sessions, submissions, teams, tokens
+from flatmetric.server.schema import failures, links, sessions, submissions, teams, tokens, versions
 
 Role = Literal["public", "team", "organiser"]
 Purpose = Literal["organiser", "register", "password"]
 SESSION_S = 14 * DAY_S
 """How long a login lasts, s."""
 _LINK_S = {"organiser": 7 * DAY_S, "register": 30 * DAY_S, "password": 2 * DAY_S}
-_FREE_TRIES = {"account": 5, "address": 30}  # of a login, before each costs a wait
+_FREE_TRIES = {"account": 5, "address": 30, "register": 60}  # before each costs a wait; a course may share an address
 _LONGEST_WAIT_S = 900.0  # an attacker must not lock a team out for a day
 _MOST_TOKENS = 20  # of a team
-_LONGEST_NAME = 40  # characters: fits a column of the board
+LONGEST_NAME = 40
+"""Characters of the name of a team or program: fits a column of the board."""
 _PASSWORD = (10, 200)  # characters: short ones are guessed, and long ones cost time to hash
 _SECRET_BYTES = 32  # 256 bits, which nobody guesses
 
@@ -88,8 +90,8 @@ def checked_name(name: str) -> str:
     name = " ".join(unicodedata.normalize("NFKC", name).split())
     if not name or not name.isprintable() or not any(letter.isalnum() for letter in name):
         raise DeniedError(422, "the name is empty or has characters that can't be shown; give another")
-    if len(name) > _LONGEST_NAME:
-        raise DeniedError(422, f"the name has {len(name)} characters; give at most {_LONGEST_NAME}")
+    if len(name) > LONGEST_NAME:
+        raise DeniedError(422, f"the name has {len(name)} characters; give at most {LONGEST_NAME}")
     return name
 
 
@@ -126,7 +128,7 @@ def link_behind(connection: Connection, at: float, secret: str) -> tuple[Purpose
         connection.execute(sa.select(links).where(links.c.hash == digest(secret)).with_for_update()).mappings().first()
     )
     if row is None or row["used"] is not None or row["expires"] < at:
-        raise DeniedError(404, "this link was used, has expired or never was; ask the organisers for another")
+        raise DeniedError(404, "this link was used, has expired or never existed; ask the organisers for another")
     return row["purpose"], row["team"]
 
 
@@ -171,7 +173,7 @@ def make_token(connection: Connection, at: float, visitor: Visitor, label: str) 
     if connection.execute(mine).scalar_one() >= _MOST_TOKENS:
         raise DeniedError(409, f"you have {_MOST_TOKENS} tokens; revoke one first")
     secret = f"fm_{secrets.token_urlsafe(_SECRET_BYTES)}"
-    row = {"hash": digest(secret), "team": visitor.team, "label": label[:_LONGEST_NAME] or "token", "created": at}
+    row = {"hash": digest(secret), "team": visitor.team, "label": label[:LONGEST_NAME] or "token", "created": at}
     connection.execute(tokens.insert().values(**row))
     add_to_log(connection, at, visitor.logged, "token made")
     return secret
@@ -192,36 +194,45 @@ def visitor_of_token(connection: Connection, secret: str) -> Visitor:
     return Visitor() if row is None else Visitor(row["id"], row["name"], row["role"], "token")
 
 
-def check_tries(connection: Connection, at: float, account: str, address: str) -> None:
-    """An error while an account, or an address, has to wait after failed logins."""
-    for key in _keys(account, address):
-        until = connection.execute(sa.select(failures.c.until).where(failures.c.key == key)).scalar_one_or_none()
-        if until is not None and until > at:
-            raise DeniedError(429, f"too many failed logins; try again in {until - at:.0f} s")
+def take_try(connection: Connection, at: float, *keys: str) -> None:
+    """Count a try before it is made, as of "account:..." and "address:...": an error while one of them has to wait.
 
-
-def note_failure(connection: Connection, at: float, account: str, address: str) -> None:
-    """Count a failed login: after some, each doubles the wait for the next."""
-    for key in _keys(account, address):
+    After some tries each doubles the wait for the next; those that succeed are given back.
+    """
+    for key in keys:
         row = connection.execute(sa.select(failures).where(failures.c.key == key).with_for_update()).mappings().first()
+        if row is not None and row["until"] > at:
+            raise DeniedError(429, f"too many tries; try again in {row['until'] - at:.0f} s")
         # A quiet day ends the count.
         count = 1 if row is None or at - row["until"] > DAY_S else row["count"] + 1
         over = count - _FREE_TRIES[key.partition(":")[0]]
-        wait = 0.0 if over < 0 else min(_LONGEST_WAIT_S, 2.0**over)
-        values = {"count": count, "until": at + wait}
+        values = {"count": count, "until": at + (0.0 if over < 0 else min(_LONGEST_WAIT_S, 2.0**over))}
         if row is None:
             connection.execute(failures.insert().values(key=key, **values))
         else:
             connection.execute(failures.update().where(failures.c.key == key).values(**values))
 
 
-def forget_failures(connection: Connection, account: str) -> None:
-    """A login has succeeded."""
-    connection.execute(failures.delete().where(failures.c.key == _keys(account, "")[0]))
+def give_back(connection: Connection, at: float, *keys: str) -> None:
+    """A try has succeeded: it counts no more, and those of the account are forgotten."""
+    for key in keys:
+        if key.startswith("account:"):
+            connection.execute(failures.delete().where(failures.c.key == key))
+        else:
+            back = {"count": failures.c.count - 1, "until": at}
+            connection.execute(failures.update().where(failures.c.key == key).values(**back))
 
 
-def _keys(account: str, address: str) -> tuple[str, str]:
-    return f"account:{digest(account.casefold())}", f"address:{address[:_LONGEST_NAME]}"
+def keys_of_try(account: str, address: str) -> tuple[str, ...]:
+    """What tries of a login are counted by."""
+    return (f"account:{digest(account.casefold())}", *((f"address:{address[:LONGEST_NAME]}",) if address else ()))
+
+
+def set_password(connection: Connection, team: int, hashed: str) -> None:
+    """Give a team a new password; its sessions and tokens end."""
+    connection.execute(teams.update().where(teams.c.id == team).values(password=hashed))
+    connection.execute(tokens.update().where(tokens.c.team == team, tokens.c.revoked.is_(None)).values(revoked=0.0))
+    end_sessions(connection, team)
 
 
 def delete_account(connection: Connection, at: float, visitor: Visitor) -> list[str]:
@@ -234,6 +245,8 @@ def delete_account(connection: Connection, at: float, visitor: Visitor) -> list[
     files = set(connection.execute(sa.select(submissions.c.sha256).where(mine)).scalars())
     others = sa.select(submissions.c.sha256).where(submissions.c.team != team, submissions.c.sha256.in_(files))
     files -= set(connection.execute(others).scalars())
+    for truths in connection.execute(sa.select(versions.c.truths)).scalars():
+        files -= set(json.loads(truths).values())
     connection.execute(submissions.delete().where(mine, submissions.c.handed_in.is_(None)))
     connection.execute(submissions.update().where(mine, submissions.c.withdrawn.is_(None)).values(withdrawn=at))
     connection.execute(submissions.update().where(mine).values(file_name="", preview="{}", note=""))

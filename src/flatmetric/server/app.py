@@ -43,7 +43,7 @@ def openapi() -> dict[str, Any]:
     for one in ENDPOINTS:
         if not one.api:
             continue
-        path = one.path.replace(":int", "")
+        path = one.path
         parts = [part[1:-1] for part in path.split("/") if part.startswith("{")]
         kinds = {"number": "integer"}
         given = [

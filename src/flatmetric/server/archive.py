@@ -10,14 +10,16 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from flatmetric._display import Wording, worded
 from flatmetric._files import json_text, make_folder, write_text
+from flatmetric.challenges.leaderboard import Leaderboard
 from flatmetric.server.audit import log_rows
 from flatmetric.server.database import DeniedError
 from flatmetric.server.ranks import ranked, representatives
-from flatmetric.server.rules import FINAL, PUBLIC
+from flatmetric.server.rules import FINAL, PUBLIC, BoardRules
 from flatmetric.server.web_board import OWN_FOLDER, WebBoard
 
 _SUMS = "SHA256SUMS"
@@ -37,7 +39,7 @@ def archive(board: WebBoard, *, whole: bool) -> Iterator[Path]:
         make_folder(folder)
         with board.database.reading() as connection:
             version = board.published(connection)
-            closed = version.rules.state(board.database.now(connection)) == "closed"
+            closed = board.is_closed(connection)
             shown = [which for which in (PUBLIC, FINAL) if whole or closed or which == PUBLIC]
             rows = {which: representatives(connection, version, which) for which in shown}
             log = log_rows(connection)
@@ -46,13 +48,13 @@ def archive(board: WebBoard, *, whole: bool) -> Iterator[Path]:
             if not here:
                 continue
             exact, named = ranked(board, version, here, options)
-            told = exact if whole else exact.redacted()
+            told = exact if whole else _shown(exact.redacted(), version.rules)
             make_folder(folder / which)
             write_text(told.to_csv(), folder / which / "leaderboard.csv")
             write_text(json_text(told.to_dict()), folder / which / "leaderboard.json")
             make_folder(folder / which / "pages")
             with worded(Wording(str, _COMMAND)):  # pages say how they were made
-                exact.redacted().report(folder / which / "pages" / "index.html")
+                _shown(exact.redacted(), version.rules).report(folder / which / "pages" / "index.html")
             if whole:
                 for (dataset, name), row in named.items():
                     results = folder / "data" / dataset / "results"
@@ -69,6 +71,17 @@ def archive(board: WebBoard, *, whole: bool) -> Iterator[Path]:
         write_text(json_text({"version": version.id, "rules": rules}), folder / "rules.json")
         _add_sums(folder)
         yield _zipped(folder, place / "archive.zip")
+
+
+def _shown(told: Leaderboard, rules: BoardRules) -> Leaderboard:
+    """A redacted board without what the rules don't show."""
+    entries = []
+    for one in told.entries:
+        kept = one.metrics if "metrics" in rules.show else {"flat_metric": one.metrics["flat_metric"]}
+        metrics = dict.fromkeys(one.metrics) | kept
+        entries.append(replace(one, metrics=metrics, parts=one.parts if "parts" in rules.show else None))
+    hidden = replace(told.ranking, correlations=told.ranking.correlations if "metrics" in rules.show else ())
+    return replace(told, entries=tuple(entries), ranking=hidden)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
 
 import jinja2
+from anyio import CapacityLimiter, to_thread
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
@@ -26,8 +27,10 @@ from flatmetric.server.database import DeniedError
 from flatmetric.server.web_board import WebBoard
 
 Who = Literal["public", "team", "organiser"]
+_SLOW = 20  # files that wait to be read, or are read, at once
 _RANKS: dict[Role, int] = {"public": 0, "team": 1, "organiser": 2}
 _LARGEST_FORM = 1 << 18  # bytes
+_DIGITS = 9  # of a number in an address: the database has no larger ones
 _SAFE = ("GET", "HEAD")
 _HEADERS = {
     "Content-Security-Policy": (
@@ -51,6 +54,8 @@ class Site:
     passwords: Passwords = field(default_factory=Passwords)
     templates: jinja2.Environment = field(default_factory=lambda: _templates())
 
+    slow_threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(_SLOW))
+
     @property
     def is_secure(self) -> bool:
         """Whether the address is https."""
@@ -73,7 +78,6 @@ def _templates() -> jinja2.Environment:
     loader = jinja2.FileSystemLoader(Path(__file__).with_name("templates"))
     made = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     made.globals["zip"] = zip
-    made.filters["from_json"] = json.loads
     return made
 
 
@@ -97,7 +101,10 @@ class Ask:
     @property
     def number(self) -> int:
         """The number in the address."""
-        return int(self.request.path_params["number"])
+        text = str(self.request.path_params["number"])
+        if not text.isdecimal() or len(text) > _DIGITS:
+            raise DeniedError(404, "there is no such page")
+        return int(text)
 
     def part(self, name: str) -> str:
         """A text in the address."""
@@ -130,6 +137,7 @@ class Endpoint:
     handler: Handler
     summary: str
     api: bool = False
+    slow: bool = False  # it reads a file: pages don't wait for it
     body: Mapping[str, str] = field(default_factory=dict)
 
     async def answer(self, site: Site, request: Request) -> Response:
@@ -139,16 +147,20 @@ class Endpoint:
             if request.headers.get("host") not in site.hosts:
                 raise DeniedError(400, "this board has another address")
             visitor = await run_in_threadpool(_visitor, site, request)
-            form = await _form(request)
-            if request.method not in _SAFE:
-                _check_intent(site, request, visitor, form)
             if _RANKS[visitor.role] < _RANKS[self.who]:
                 if visitor.role == "public" and not self.api and request.method in _SAFE:
                     return _finished(redirect(f"/login?next={request.url.path}"))
                 wanted = "log in, or give a token" if visitor.role == "public" else "this is for organisers"
                 raise DeniedError(401 if visitor.role == "public" else 403, wanted)
+            if visitor.by == "token" and not self.api:
+                raise DeniedError(403, "a token can't do this; log in")
+            form = await _form(request)
+            if request.method not in _SAFE:
+                _check_intent(site, request, visitor, form)
             ask = Ask(site, request, visitor, form)
-            if inspect.iscoroutinefunction(self.handler):
+            if self.slow:
+                response = await to_thread.run_sync(self.handler, ask, limiter=site.slow_threads)
+            elif inspect.iscoroutinefunction(self.handler):
                 response = await self.handler(ask)
             else:
                 response = await run_in_threadpool(self.handler, ask)
@@ -168,7 +180,9 @@ class Endpoint:
         if self.api:
             return JSONResponse({"error": sentence}, status)
         try:
-            return Ask(site, request, visitor, {}).page("error", status=status, sentence=sentence)
+            back = urlsplit(request.headers.get("referer", ""))
+            path = back.path if back.netloc in site.hosts and request.method not in _SAFE else ""
+            return Ask(site, request, visitor, {}).page("error", status=status, sentence=sentence, back=path)
         except DeniedError:  # the database is away: even the title is unknown
             page = site.templates.get_template("away.html").render(sentence=sentence)
             return HTMLResponse(page, status)
@@ -222,8 +236,14 @@ async def _form(request: Request) -> dict[str, str]:
             content = json.loads(body or b"{}")
             if not isinstance(content, dict):
                 raise ValueError("no object")
-            return {str(name): str(value) for name, value in content.items() if value is not None}
-        return {name: values[-1] for name, values in parse_qs(body.decode(), keep_blank_values=True).items()}
+            form = {str(name): str(value) for name, value in content.items() if value is not None}
+        else:
+            form = {name: values[-1] for name, values in parse_qs(body.decode(), keep_blank_values=True).items()}
+        for value in form.values():
+            value.encode()  # half a character is none
+            if "\0" in value:
+                raise ValueError("no text")
+        return form
     except (ValueError, RecursionError) as error:
         raise DeniedError(400, "the request can't be read; send a form or a JSON object") from error
 

@@ -40,6 +40,7 @@ def _score(request: dict[str, Any]) -> dict[str, Any]:
     """The entry of a file on each board, its curve, and what is wrong with it."""
     import numpy as np
 
+    from flatmetric.challenges.drafts import notes_for_team
     from flatmetric.challenges.store import entry_to_bytes
     from flatmetric.challenges.suspects import find_suspects
     from flatmetric.formats.read import read_file
@@ -60,6 +61,8 @@ def _score(request: dict[str, Any]) -> dict[str, Any]:
         suspects = find_suspects([entry], score.lam)
         faults = [one for one in score.findings if one.is_fault and one.severity != "note"]
         wrong = ("", "") in suspects.wrong
+        if not np.isfinite(entry.metrics["flat_metric"] or 0.0):
+            raise ArithmeticError("the score is not finite")
         grid = np.linspace(0.0, 2 * score.lam, 26)
         boards[board] = {
             "value": entry.metrics["flat_metric"],
@@ -67,6 +70,7 @@ def _score(request: dict[str, Any]) -> dict[str, Any]:
             "curve": [grid.tolist(), score.curve(2 * score.lam)(grid).tolist()],
             "words": ([one.for_its_team() for one in faults] or ["the file looks wrong"]) if wrong else [],
             "remarks": suspects.remarks.get(("", ""), []),
+            "notes": [] if wrong else notes_for_team(suspects.marks.get(("", ""), "")),
         }
     return {"boards": boards, "sha256": [truth.provenance.sha256, pred.provenance.sha256]}
 

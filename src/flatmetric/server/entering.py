@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,16 +13,16 @@ from sqlalchemy.engine import Connection
 from flatmetric.errors import InputError, printable
 from flatmetric.options.base import assignments, numbers
 from flatmetric.options.reading import ReadOptions
-from flatmetric.server.accounts import Visitor, checked_name
+from flatmetric.server.accounts import LONGEST_NAME, Visitor, checked_name
 from flatmetric.server.audit import add_to_log
 from flatmetric.server.database import DeniedError, locked
 from flatmetric.server.guard import preview_file
 from flatmetric.server.queue import add_rank_job, add_score_job
 from flatmetric.server.rules import DAY_S, HOUR_S, BoardRules
-from flatmetric.server.schema import submissions, teams
+from flatmetric.server.schema import failures, submissions, teams
 from flatmetric.server.web_board import Version, WebBoard
 
-_LONGEST_NAME = 200  # characters of a file's name
+_LONGEST_FILE = 200  # characters of a file's name
 READING = ("format", "unit", "pixel_size", "frame_base", "origin", "swap_xy", "columns", "skip_bad_rows")
 """The reading options that a team may give."""
 
@@ -48,7 +49,7 @@ def reading_of(given: Mapping[str, str]) -> dict[str, Any]:
             elif name in ("swap_xy", "skip_bad_rows"):
                 found[name] = text not in ("0", "false", "no")
             else:
-                found[name] = int(text) if name == "frame_base" and text.lstrip("-").isdecimal() else text
+                found[name] = int(text) if name == "frame_base" and re.fullmatch(r"-?\d{1,9}", text) else text
         ReadOptions(**found)
     except InputError as error:
         raise DeniedError(422, str(error)) from error
@@ -61,21 +62,30 @@ def check_open(rules: BoardRules, at: float) -> None:
     if state == "before":
         raise DeniedError(409, f"this board opens at {rules.opens}; come back then")
     if state == "closed":
-        raise DeniedError(409, f"this board closed at {rules.closes}; nothing is taken any more")
+        raise DeniedError(409, f"this board closed at {rules.closes}; no more results are accepted")
 
 
 def check_may_upload(board: WebBoard, visitor: Visitor, dataset: str) -> BoardRules:
     """The rules; an error if a team may not upload to a data set now."""
-    with board.database.reading() as connection:
+    with board.database.writing() as connection:
         at, version = board.database.now(connection), board.newest(connection)
         check_open(version.rules, at)
         _check_dataset(version, dataset)
-        recent = sa.select(sa.func.count()).where(
-            submissions.c.team == visitor.team, submissions.c.created > at - HOUR_S
-        )
-        if connection.execute(recent).scalar_one() >= version.rules.quota.uploads_per_hour:
-            raise DeniedError(429, "you have uploaded many files in the last hour; wait a while")
+        take_look(connection, at, visitor, version.rules)
         return version.rules
+
+
+def take_look(connection: Connection, at: float, visitor: Visitor, rules: BoardRules) -> None:
+    """Count that a file is looked at, before it is: an error if a team has done so too often in this hour."""
+    key = f"looks:{visitor.team}:{int(at // HOUR_S)}"
+    row = locked(connection, failures, failures.c.key == key)
+    if row is None:
+        connection.execute(failures.delete().where(failures.c.key.like(f"looks:{visitor.team}:%")))
+        connection.execute(failures.insert().values(key=key, count=1, until=at))
+    elif row["count"] >= rules.quota.uploads_per_hour:
+        raise DeniedError(429, "you have uploaded many files in this hour; wait for the next")
+    else:
+        connection.execute(failures.update().where(failures.c.key == key).values(count=failures.c.count + 1))
 
 
 def _check_dataset(version: Version, dataset: str) -> None:
@@ -91,7 +101,7 @@ def add_upload(
     """Look at an upload, given by its hash and size, and keep what was understood: its number. It costs no quota."""
     with board.database.reading() as connection:
         rules = board.newest(connection).rules
-    name = printable(name.replace("\\", "/").rsplit("/", 1)[-1])[:_LONGEST_NAME] or "upload"
+    name = printable(name.replace("\\", "/").rsplit("/", 1)[-1])[:_LONGEST_FILE] or "upload"
     seen = _look(board, rules, dataset, file[0], name, reading)
     with board.database.writing() as connection:
         at = board.database.now(connection)
@@ -118,8 +128,9 @@ def _look(board: WebBoard, rules: BoardRules, dataset: str, sha256: str, name: s
 
 def look_again(board: WebBoard, visitor: Visitor, number: int, reading: Mapping[str, Any]) -> None:
     """Look at an upload again, read in another way."""
-    with board.database.reading() as connection:
+    with board.database.writing() as connection:
         rules, one = board.newest(connection).rules, own_submission(connection, visitor, number)
+        take_look(connection, board.database.now(connection), visitor, rules)
         if one["handed_in"] is not None:
             raise DeniedError(409, "this was handed in already; upload the file again to read it differently")
     seen = _look(board, rules, one["dataset"], one["sha256"], one["file_name"], reading)
@@ -138,7 +149,7 @@ def hand_in(board: WebBoard, visitor: Visitor, number: int, program: str, note: 
         check_open(version.rules, at)
         one = own_submission(connection, visitor, number)
         _check_dataset(version, one["dataset"])
-        program = checked_name(program)
+        program = checked_name(program.strip() or _usual_program(connection, one))
         if one["handed_in"] is not None:
             raise DeniedError(409, "this was handed in already")
         if not one["valid"]:
@@ -157,11 +168,18 @@ def hand_in(board: WebBoard, visitor: Visitor, number: int, program: str, note: 
         before = sa.select(submissions.c.id).where(*_counted(visitor.team, one["dataset"]), *same)
         if (twin := connection.execute(before).scalars().first()) is not None:
             raise DeniedError(409, f"this is the file of your submission {twin}, which counts already")
-        values = {"program": program, "handed_in": at, "note": printable(note)[:_LONGEST_NAME]}
+        values = {"program": program, "handed_in": at, "note": printable(note)[:_LONGEST_FILE]}
         connection.execute(submissions.update().where(submissions.c.id == number).values(**values))
         add_score_job(connection, at, number, version.id)
         content = {"submission": number, "dataset": one["dataset"], "sha256": one["sha256"], "version": version.id}
         add_to_log(connection, at, visitor.logged, "handed in", **content)
+
+
+def _usual_program(connection: Connection, one: Any) -> str:
+    """The name of a program that is not given: that of the submission before, else that of the file."""
+    before = sa.select(submissions.c.program).where(submissions.c.team == one["team"], submissions.c.program != "")
+    known = connection.execute(before.order_by(submissions.c.id.desc())).scalars().first()
+    return known or str(one["file_name"]).partition(".")[0][:LONGEST_NAME]
 
 
 def _check_program(connection: Connection, rules: BoardRules, team: int, program: str) -> None:

@@ -7,6 +7,7 @@ import os
 import secrets
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 
 from flatmetric._files import make_folder, open_ordinary
@@ -70,8 +71,9 @@ class FileStore:
     def sweep(self, known: set[str]) -> None:
         """Remove the parts of uploads that were cut off, and old files that are not among those known."""
         for path in (*self._parts.iterdir(), *self._files.glob("*/*")):
-            if path.name not in known and time.time() - path.stat().st_mtime > DAY_S:
-                path.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):  # an upload may end meanwhile
+                if path.name not in known and time.time() - path.stat().st_mtime > DAY_S:
+                    path.unlink()
 
     @staticmethod
     def _settle(file: int) -> None:

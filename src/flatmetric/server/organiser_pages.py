@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import json
 import re
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +32,12 @@ from flatmetric.server.schema import jobs, log, scores, submissions, teams, vers
 _MOST_ROWS = 500  # of a list: the newest
 _LARGEST_TRUTH = 4_000_000_000  # bytes
 _STUCK_S = 300.0  # a job that has waited so long has no worker
+_NUMBER = re.compile(r"\d{1,9}")
 _SUFFIX = re.compile(r"(\.\w{1,8}){1,2}")
 _DATASET = re.compile(r"[\w][\w .-]{0,99}")
 
 
-def _organiser(ask: Ask, link: str = "") -> Response:
+def _organiser(ask: Ask, link: str = "", text: str | None = None, mistake: str = "") -> Response:
     database = ask.board.database
     with database.reading() as connection:
         listed = sa.select(submissions, teams.c.name.label("team_name")).join(teams, teams.c.id == submissions.c.team)
@@ -49,6 +52,8 @@ def _organiser(ask: Ask, link: str = "") -> Response:
                 sa.select(scores.c.board, scores.c.value, scores.c.remarks).where(*mine)
             ).mappings()
             row |= {"job": job, "scores": [dict(one) for one in found]}
+            remarks = (text for one in row["scores"] for text in json.loads(one["remarks"]))
+            row["remarks"] = list(dict.fromkeys(remarks))
         waiting = sa.select(jobs.c.state, sa.func.count()).group_by(jobs.c.state)
         queue = {row[0]: row[1] for row in connection.execute(waiting)}
         people = [dict(one) for one in connection.execute(sa.select(teams).order_by(teams.c.id)).mappings()]
@@ -56,12 +61,13 @@ def _organiser(ask: Ask, link: str = "") -> Response:
             dict(one) for one in connection.execute(sa.select(versions).order_by(versions.c.id.desc())).mappings()
         ]
         waits = oldest_wait_s(connection, at)
+    pending: list[str] = []
     try:
-        pending, mistake = ask.board.changes()[0], ""
+        pending = ask.board.changes()[0]
     except InputError as error:
-        pending, mistake = [], str(error)
+        mistake = mistake or str(error)
     path = ask.board.folder / FILE
-    rules = path.read_text(encoding="utf-8") if path.is_file() else ""
+    rules = text if text is not None else path.read_text(encoding="utf-8") if path.is_file() else ""
     given: dict[str, Any] = {
         "rows": rows,
         "queue": queue,
@@ -71,16 +77,19 @@ def _organiser(ask: Ask, link: str = "") -> Response:
         "text": rules,
     }
     stuck = waits if waits > _STUCK_S else None
-    return ask.page("organiser", pending=pending, mistake=mistake, stuck=stuck, version=version, **given)
+    status = 422 if text is not None else 200
+    return ask.page("organiser", status=status, pending=pending, mistake=mistake, stuck=stuck, version=version, **given)
 
 
 def _make_link(ask: Ask) -> Response:
     purpose = ask.form.get("purpose", "register")
     team = ask.form.get("team", "")
-    if purpose not in ("register", "password", "organiser") or (purpose == "password") != team.isdecimal():
+    if purpose not in ("register", "password", "organiser") or (purpose == "password") != bool(_NUMBER.fullmatch(team)):
         raise DeniedError(422, "a link is to register, to become organiser, or for the password of a team")
     with ask.board.database.writing() as connection:
         at = ask.board.database.now(connection)
+        if team and connection.execute(sa.select(teams.c.id).where(teams.c.id == int(team))).first() is None:
+            raise DeniedError(404, "there is no such team")
         secret = accounts.make_link(connection, at, purpose, int(team) if team else None)  # type: ignore[arg-type]
         add_to_log(connection, at, ask.visitor.logged, f"link: {purpose}", team=team)
     return _organiser(ask, f"{ask.site.url}/links/{secret}")
@@ -88,18 +97,28 @@ def _make_link(ask: Ask) -> Response:
 
 def _write_rules(ask: Ask) -> Response:
     """Keep new rules, if there is no mistake in them; they hold once they are applied."""
-    text, path = ask.form.get("rules", "").replace("\r\n", "\n"), ask.board.folder / FILE
+    text = ask.form.get("rules", "").replace("\r\n", "\n")
+    try:
+        with _tried(ask.board.folder / FILE, text):
+            read_rules(ask.board.folder)
+    except InputError as error:
+        return _organiser(ask, text=text, mistake=str(error))
+    return redirect("/organiser")
+
+
+@contextmanager
+def _tried(path: Path, text: str) -> Iterator[None]:
+    """Write new rules; the old ones are there again if what follows fails."""
     before = path.read_text(encoding="utf-8") if path.is_file() else None
     write_text(text, path)
     try:
-        read_rules(ask.board.folder)
-    except InputError:
+        yield
+    except BaseException:
         if before is None:
             path.unlink()
         else:
             write_text(before, path)
         raise
-    return redirect("/organiser")
 
 
 def _apply(ask: Ask) -> Response:
@@ -125,7 +144,10 @@ def _place_truth(ask: Ask, dataset: str, sha256: str, suffix: str) -> None:
     path, folder = ask.board.files.path(sha256), ask.board.folder / dataset
     with ask.board.database.reading() as connection:
         options = ask.board.newest(connection).rules.options(ask.board.folder)
-    read_file(path, options.truth).check_has_rows()
+    try:
+        read_file(path, options.truth).check_has_rows()
+    except InputError as error:
+        raise DeniedError(422, str(error).replace(str(path), "the truth")) from error
     make_folder(folder)
     before, target = find_truth(folder), folder / f"truth{suffix if _SUFFIX.fullmatch(suffix) else '.csv'}"
     with whole_file(target) as unfinished:
@@ -142,6 +164,11 @@ def _change(ask: Ask, what: str, **values: Any) -> Response:
     with ask.board.database.writing() as connection:
         at, one = ask.board.database.now(connection), own_submission(connection, ask.visitor, ask.number)
         connection.execute(submissions.update().where(submissions.c.id == one["id"]).values(**values))
+        if "excluded" in values:  # what was compared with it is judged again
+            same = [submissions.c[name] == one[name] for name in ("team", "dataset", "program")]
+            theirs = scores.c.submission.in_(sa.select(submissions.c.id).where(*same))
+            newest = scores.c.version == ask.board.newest(connection).id
+            connection.execute(scores.update().where(theirs, newest).values(accepted=None, shown=None))
         add_rank_job(connection, at, ask.board.newest(connection).id)
         add_to_log(connection, at, ask.visitor.logged, what, submission=one["id"], **values)
     return redirect("/organiser")
@@ -177,8 +204,8 @@ def _close(ask: Ask) -> Response:
     tables = [at for at, line in enumerate(lines) if line.lstrip().startswith("[")]
     head = [line for line in lines[: tables[0] if tables else len(lines)] if not re.match(r"\s*closes\s*=", line)]
     text = "\n".join([f"closes = {now.isoformat()}", *head, *(lines[tables[0] :] if tables else [])])
-    write_text(text, path)
-    ask.board.apply_changes(ask.visitor.logged, "the board was closed")
+    with _tried(path, text):
+        ask.board.apply_changes(ask.visitor.logged, "the board was closed")
     return redirect("/organiser")
 
 
@@ -210,9 +237,9 @@ ENDPOINTS = [
     Endpoint("POST", "/organiser/links", "organiser", _make_link, "Make a link"),
     Endpoint("POST", "/organiser/rules", "organiser", _write_rules, "Change board.toml"),
     Endpoint("POST", "/organiser/apply", "organiser", _apply, "Apply what changed, and score again"),
-    Endpoint("POST", "/organiser/submissions/{number:int}/exclude", "organiser", _exclude, "Exclude an entry"),
-    Endpoint("POST", "/organiser/submissions/{number:int}/baseline", "organiser", _baseline, "Mark a baseline"),
-    Endpoint("POST", "/organiser/submissions/{number:int}/retry", "organiser", _retry, "Try a failed job again"),
+    Endpoint("POST", "/organiser/submissions/{number}/exclude", "organiser", _exclude, "Exclude an entry"),
+    Endpoint("POST", "/organiser/submissions/{number}/baseline", "organiser", _baseline, "Mark a baseline"),
+    Endpoint("POST", "/organiser/submissions/{number}/retry", "organiser", _retry, "Try a failed job again"),
     Endpoint("POST", "/organiser/close", "organiser", _close, "Close the board"),
     Endpoint("GET", "/organiser/export", "organiser", _export, "The board as files"),
     Endpoint("GET", "/organiser/backup", "organiser", _backup, "A backup that can be served"),

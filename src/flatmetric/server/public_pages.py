@@ -15,7 +15,7 @@ from flatmetric.server.asking import Ask, Endpoint, json_answer, redirect
 from flatmetric.server.audit import add_to_log, log_head
 from flatmetric.server.database import DeniedError
 from flatmetric.server.queue import oldest_wait_s
-from flatmetric.server.ranks import snapshot_of
+from flatmetric.server.ranks import name_on_board, snapshot_of
 from flatmetric.server.rules import FINAL, PUBLIC, BoardRules
 from flatmetric.server.schema import submissions, teams, versions
 from flatmetric.version import __version__
@@ -26,8 +26,7 @@ _MOST_CURVES = 8  # colours that can be told apart
 
 def visible_boards(connection: Connection, ask: Ask) -> dict[str, dict[str, Any]]:
     """The snapshots that everybody may see now, the final one first."""
-    version = ask.board.published(connection)
-    closed = version.rules.state(ask.board.database.now(connection)) == "closed"
+    version, closed = ask.board.published(connection), ask.board.is_closed(connection)
     boards = {
         which: snapshot_of(connection, version.id, which) for which in (FINAL, PUBLIC) if closed or which == PUBLIC
     }
@@ -68,7 +67,7 @@ def _board(ask: Ask) -> Response:
             best = [one for one in rows if one["place"] is not None and one["curve"]][:_MOST_CURVES]
             curves[which, dataset] = {one["name"]: tuple(one["curve"]) for one in best}
     given: dict[str, Any] = {"tables": tables, "curves": curves, "titles": LEADERBOARD, "datasets": datasets}
-    overall = {which: content["overall"] for which, content in boards.items() if content["overall"]}
+    overall = {which: content["overall"] for which, content in boards.items() if len(content["overall"]) > 1}
     return ask.page("board", q=ask.request.query_params.get("q", ""), overall=overall, **given)
 
 
@@ -104,13 +103,18 @@ def _changes(ask: Ask) -> Response:
     with ask.board.database.reading() as connection:
         shown = sa.select(versions).where(versions.c.published.is_not(None)).order_by(versions.c.id.desc())
         rows = [dict(row) for row in connection.execute(shown).mappings()]
-        closed = ask.board.published(connection).rules.state(ask.board.database.now(connection)) == "closed"
-        head = log_head(connection)
+        closed, head = ask.board.is_closed(connection), log_head(connection)
+        who = sa.select(submissions, teams.c.name.label("team_name")).join(teams, teams.c.id == submissions.c.team)
+        who = who.where(submissions.c.handed_in.is_not(None))
+        named = {row["id"]: dict(row) for row in connection.execute(who).mappings()}
     for row in rows:
         moves = json.loads(row["moves"] or "{}")
-        row |= {"moves": moves.get(PUBLIC, []) + (moves.get(FINAL, []) if closed else [])}
+        moved = [one | {"board": which} for which in (PUBLIC, FINAL) for one in moves.get(which, [])]
+        moved = [one for one in moved if one["submission"] in named and (closed or one["board"] == PUBLIC)]
+        row |= {"moves": [one | {"name": name_on_board(named[one["submission"]])} for one in moved]}
         row |= {"changes": json.loads(row["changes"])}
-    return ask.page("changes", versions=rows, head=head)
+    excluded = [(name_on_board(row), row["dataset"], row["excluded"]) for row in named.values() if row["excluded"]]
+    return ask.page("changes", versions=rows, head=head, excluded=excluded)
 
 
 def _log_head(ask: Ask) -> Response:
@@ -139,17 +143,16 @@ def _address(ask: Ask) -> str:
 
 
 def _login(ask: Ask) -> Response:
-    name, address, database = ask.form.get("name", "").strip(), _address(ask), ask.board.database
-    with database.reading() as connection:
-        accounts.check_tries(connection, database.now(connection), name, address)
+    name, database = ask.form.get("name", "").strip(), ask.board.database
+    keys = accounts.keys_of_try(name, _address(ask))
+    with database.writing() as connection:
+        accounts.take_try(connection, database.now(connection), *keys)
         row = connection.execute(sa.select(teams).where(teams.c.folded == name.casefold())).mappings().first()
     fits = ask.site.passwords.fits(None if row is None else row["password"], ask.form.get("password", ""))
     if not fits or row is None:
-        with database.writing() as connection:
-            accounts.note_failure(connection, database.now(connection), name, address)
         raise DeniedError(401, "name or password is wrong; the organisers can make a link for a new password")
     with database.writing() as connection:
-        accounts.forget_failures(connection, name)
+        accounts.give_back(connection, database.now(connection), *keys)
     return log_in(ask, int(row["id"]), _inside(ask.form.get("next", "/submissions")))
 
 
@@ -197,17 +200,19 @@ def _link(ask: Ask) -> Response:
         at = database.now(connection)
         accounts.link_behind(connection, at, secret)
         accounts.use_link(connection, at, secret)
-        connection.execute(teams.update().where(teams.c.id == team).values(password=hashed))
-        accounts.end_sessions(connection, team)
+        accounts.set_password(connection, team, hashed)
         add_to_log(connection, at, f"team {team}", "password set")
     return log_in(ask, team, "/submissions")
 
 
 def _new_team(ask: Ask, secret: str) -> Response:
     name = accounts.checked_name(ask.form.get("name", ""))
-    hashed = ask.site.passwords.hash(accounts.checked_password(ask.form.get("password", "")))
+    password = accounts.checked_password(ask.form.get("password", ""))
     role: accounts.Role = "team"
     database = ask.board.database
+    with database.writing() as connection:
+        accounts.take_try(connection, database.now(connection), f"register:{_address(ask)[:40]}")
+    hashed = ask.site.passwords.hash(password)
     with database.writing() as connection:
         at = database.now(connection)
         if secret:
@@ -220,7 +225,7 @@ def _new_team(ask: Ask, secret: str) -> Response:
 
 ENDPOINTS = [
     Endpoint("GET", "/", "public", _board, "The board"),
-    Endpoint("GET", "/entries/{number:int}", "public", _entry, "An entry of the board"),
+    Endpoint("GET", "/entries/{number}", "public", _entry, "An entry of the board"),
     Endpoint("GET", "/rules", "public", _rules, "The rules"),
     Endpoint("GET", "/changes", "public", _changes, "What changed"),
     Endpoint("GET", "/log/head", "public", _log_head, "The head of the log", api=True),

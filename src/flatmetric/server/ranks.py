@@ -41,6 +41,7 @@ def climb(connection: Connection, version: Version, options: RankOptions) -> Non
             continue
         best = sa.select(scores.c.entry).join(submissions, submissions.c.id == scores.c.submission)
         best = best.where(*earlier, scores.c.version == version.id, scores.c.board == PUBLIC, scores.c.accepted)
+        best = best.where(submissions.c.excluded.is_(None))
         before = connection.execute(best.order_by(submissions.c.handed_in.desc()).limit(1)).scalars().first()
         own = connection.execute(sa.select(scores).where(scores.c.id == row["id"])).mappings().one()
         values: dict[str, Any] = {"accepted": False}
@@ -91,7 +92,7 @@ def representatives(connection: Connection, version: Version, board: str) -> lis
         name = row["team"], row["dataset"], row["program"]
         before = chosen.get(name)
         gone = row["withdrawn"] is not None or row["excluded"] is not None
-        if before is not None and ((gone and not _is_gone(before)) or (by_marks and before["marked"])):
+        if before is not None and not _is_gone(before) and (gone or (by_marks and before["marked"])):
             continue
         chosen[name] = dict(row)
     for one in chosen.values():
@@ -206,7 +207,7 @@ def publish_if_done(board: WebBoard, version: Version) -> bool:
             .mappings()
             .one()
         )
-        if row["published"] is not None:
+        if row["published"] is not None or version.id < board.published(connection).id:
             return False
         undone = jobs.c.version == version.id, jobs.c.kind == "score", jobs.c.state.in_(("queued", "running"))
         newest = sa.select(sa.func.max(scores.c.id)).where(scores.c.version == version.id).scalar_subquery()
@@ -232,5 +233,5 @@ def _moves(connection: Connection, before: int, after: int, which: str) -> list[
         then, now = (one.get((dataset, number)) for one in places)
         told = [None if one is None else [one["place"], one["flat_metric"]] for one in (then, now)]
         if told[0] != told[1]:
-            moved.append({"dataset": dataset, "name": (now or then or {})["name"], "before": told[0], "after": told[1]})
+            moved.append({"dataset": dataset, "submission": number, "before": told[0], "after": told[1]})
     return moved

@@ -21,6 +21,7 @@ PUBLIC, FINAL = "public", "final"
 """The two boards: one that everybody sees all the time, one that opens when the challenge closes."""
 _SHOWN = ("parts", "metrics", "curve", "submissions")
 _NOT_HERE = ("exclude", "exclude_suspect", "include_suspect", "replace", "jobs", "timeout", "max_rows", "max_bytes")
+_MOST = 10**9  # of anything that is counted
 HOUR_S = 3_600.0  # seconds
 DAY_S = 24 * HOUR_S
 """Seconds."""
@@ -184,7 +185,9 @@ def _made(content: Mapping[str, Any], mistakes: list[str]) -> BoardRules:
         table = _checked(kind, known.get(name, {}), f"{name}.", mistakes)
         known[name] = kind(**table)
         mistakes += [
-            f"{name}.{one} is {value!r}; give a whole number from 1" for one, value in table.items() if _bad(value)
+            f"{name}.{one} is {value!r}; give a whole number from 1 to {_MOST}"
+            for one, value in table.items()
+            if _bad(value)
         ]
     if _bad(known.get("programs_per_team", 1)):
         mistakes.append(f"programs_per_team is {known['programs_per_team']!r}; give a whole number from 1")
@@ -200,9 +203,19 @@ def _made(content: Mapping[str, Any], mistakes: list[str]) -> BoardRules:
                 pair = own[key]
                 fits = isinstance(pair, (list, tuple)) and len(pair) == 2
                 if not fits or not all(isinstance(one, (int, float)) and one > 0 for one in pair):
-                    mistakes.append(f"datasets.{name}.{key} is {pair!r}; give two numbers above 0, as [1, 5000]")
+                    example = "[6400, 6400]" if key == "field" else "[1, 5000]"
+                    mistakes.append(f"datasets.{name}.{key} is {pair!r}; give two numbers above 0, as {example}")
+                elif key != "field" and (any(isinstance(one, float) for one in pair) or pair[0] > pair[1]):
+                    mistakes.append(f"datasets.{name}.{key} is {pair!r}; give the first and the last frame")
                 else:
                     own[key] = tuple(pair)
+        if not mistakes and own.get("final_frames") is not None:
+            frames, final = own.get("frames"), own["final_frames"]
+            fits = frames is not None and frames[0] <= final[0] and final[1] <= frames[1]
+            at_end = frames is not None and fits and (final[0] == frames[0]) != (final[1] == frames[1])
+            if own.get("final") or not at_end:
+                where = "give frames, and the first or the last of these as final_frames; leave out final"
+                mistakes.append(f"datasets.{name}.final_frames is {list(final)}; {where}")
         datasets[name] = DatasetRules(**own)
     opens, closes = known.get("opens"), known.get("closes")
     if not mistakes and opens is not None and closes is not None and closes <= opens:
@@ -211,7 +224,7 @@ def _made(content: Mapping[str, Any], mistakes: list[str]) -> BoardRules:
 
 
 def _bad(value: Any) -> bool:
-    return not isinstance(value, int) or isinstance(value, bool) or value < 1
+    return not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MOST
 
 
 def _checked(kind: type, given: Any, where: str, mistakes: list[str]) -> dict[str, Any]:

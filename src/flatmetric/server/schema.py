@@ -155,6 +155,7 @@ scores = Table(
     Column("curve", Text, nullable=False),
     Column("words", Text, nullable=False),
     Column("remarks", Text, nullable=False),
+    Column("notes", Text, nullable=False),
     Column("accepted", Boolean),
     Column("shown", Text),
     UniqueConstraint("submission", "version", "board"),

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from threading import Event, Thread
 from urllib.parse import urlsplit
@@ -21,6 +22,7 @@ from flatmetric.options.serving import ServeOptions, WorkOptions
 from flatmetric.server.accounts import make_link
 from flatmetric.server.app import application
 from flatmetric.server.asking import Site
+from flatmetric.server.database import DeniedError
 from flatmetric.server.rules import DAY_S, HOUR_S
 from flatmetric.server.schema import sessions, submissions, teams, versions
 from flatmetric.server.web_board import OWN_FOLDER, WebBoard
@@ -121,7 +123,8 @@ def _keep_worker(board: WebBoard, database: str | None, stop: Event) -> None:
 
 def _keep_tidy(board: WebBoard, stop: Event) -> None:
     while not stop.wait(HOUR_S):
-        tidy(board)
+        with suppress(DeniedError, OSError):  # the next hour will do
+            tidy(board)
 
 
 def tidy(board: WebBoard) -> None:

@@ -24,6 +24,7 @@ _FIELDS = {
     "columns": "Columns",
     "origin": "Zero of the positions",
     "swap_xy": "Exchange x and y",
+    "skip_bad_rows": "Skip rows that can't be read",
 }
 
 
@@ -73,9 +74,28 @@ def in_form(sentence: str) -> str:
     >>> in_form("they are not in nm (give unit=)")
     'they are not in nm (give “Unit of x and y”)'
     """
+    sentence = re.sub(r"columns=\{([^}]*)\}", lambda found: f"columns= as {_pairs(found[1])}", sentence)
     for option, field in _FIELDS.items():
+        sentence = re.sub(rf"\b{option}=(-?\d+)", rf"“{field}” \1", sentence)
         sentence = re.sub(rf"\b{option}=", f"“{field}”", sentence)
     return sentence
+
+
+def _pairs(text: str) -> str:
+    return text.replace(": ", "=").replace("'", "").replace(" ", "")
+
+
+def sentence(text: str) -> str:
+    """A text with a capital letter, unless it begins with a name, and a full stop.
+
+    Examples
+    --------
+    >>> sentence("the file is empty"), sentence("board.toml has no title")
+    ('The file is empty.', 'board.toml has no title.')
+    """
+    first = text.split(" ", 1)[0]
+    start = text if any(letter in first for letter in "._/=") else text[:1].upper() + text[1:]
+    return start if start.endswith((".", "?", "!")) else f"{start}."
 
 
 def when(seconds: float | None) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
+from anyio import to_thread
 from sqlalchemy.engine import Connection
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
@@ -34,19 +36,20 @@ from flatmetric.server.schema import jobs, scores, submissions, teams, tokens
 from flatmetric.server.show import state_of
 
 _MOST_LISTED = 500  # submissions of a team on its page
-_NOT_BETTER = "scored, but not significantly better than your best before"
-_LATER = "scored; its place is shown when the board closes"
+_NOT_BETTER = "not significantly better than your best before"
+_LATER = "its place is shown when the board closes"
 
 
-def _seen(connection: Connection, ask: Ask, one: Any) -> dict[str, Any]:
+def _seen(connection: Connection, ask: Ask, one: Any, boards: Any = None) -> dict[str, Any]:
     """A submission as its team may see it: every number in it is rounded, and shown only where the ladder lets it."""
     version = ask.board.newest(connection)
     job = sa.select(jobs).where(jobs.c.submission == one["id"]).order_by(jobs.c.id.desc()).limit(1)
     state = connection.execute(job).mappings().first()
-    found = sa.select(scores.c.board, scores.c.accepted, scores.c.shown, scores.c.words)
+    found = sa.select(scores.c.board, scores.c.accepted, scores.c.shown, scores.c.words, scores.c.notes)
     mine = scores.c.submission == one["id"], scores.c.version == version.id
     rows = {row["board"]: row for row in connection.execute(found.where(*mine)).mappings()}
     own, words = rows.get(PUBLIC), [word for row in rows.values() for word in json.loads(row["words"])]
+    notes = list(dict.fromkeys(note for row in rows.values() for note in json.loads(row["notes"])))
     hidden, words = own is None and bool(rows), list(dict.fromkeys(words))
     content = {
         name: one[name] for name in ("id", "dataset", "program", "file_name", "size", "sha256", "note", "refunded")
@@ -55,7 +58,13 @@ def _seen(connection: Connection, ask: Ask, one: Any) -> dict[str, Any]:
     content |= {"job_state": None if state is None else state["state"], "hidden": hidden}
     content["accepted"] = None if own is None else own["accepted"]
     content["state"] = state_of(content)
-    content |= {"queue": place_in_queue(connection, one["id"]), "result": None, "sentence": "", "wrong": words}
+    content |= {
+        "queue": place_in_queue(connection, one["id"]),
+        "result": None,
+        "sentence": "",
+        "wrong": words,
+        "notes": notes,
+    }
     if content["state"] == "failed" and state is not None:
         content["sentence"] = state["reason"]
     elif content["state"] in ("scored", "withdrawn") and words:
@@ -64,19 +73,22 @@ def _seen(connection: Connection, ask: Ask, one: Any) -> dict[str, Any]:
         content["result"] = json.loads(own["shown"])
     elif own is not None and own["accepted"] is False:
         content["sentence"] = _NOT_BETTER
-    elif hidden:
-        content["sentence"] = _LATER
     content["place"] = None
-    for board in visible_boards(connection, ask).values():
+    for board in (visible_boards(connection, ask) if boards is None else boards).values():
         for row in board["datasets"].get(one["dataset"], []):
             if row["submission"] == one["id"]:
                 content["place"] = {name: row[name] for name in ("place", "ranks", "letters")}
+    if hidden and content["place"] is None and not content["sentence"]:
+        content["sentence"] = _LATER
     return content
 
 
 def _listed(connection: Connection, ask: Ask) -> list[dict[str, Any]]:
-    mine = sa.select(submissions).where(submissions.c.team == ask.visitor.team).order_by(submissions.c.id.desc())
-    return [_seen(connection, ask, one) for one in connection.execute(mine.limit(_MOST_LISTED)).mappings().all()]
+    light = [column for column in submissions.c if column.name != "preview"]
+    order = sa.func.coalesce(submissions.c.handed_in, submissions.c.created).desc()
+    mine = sa.select(*light).where(submissions.c.team == ask.visitor.team).order_by(order).limit(_MOST_LISTED)
+    boards = visible_boards(connection, ask)
+    return [_seen(connection, ask, one, boards) for one in connection.execute(mine).mappings().all()]
 
 
 def _history(ask: Ask) -> Response:
@@ -120,7 +132,8 @@ async def _upload(ask: Ask) -> Response:
     if file[1] == 0:
         raise DeniedError(422, "the file is empty")
     name = query.get("name", "upload")
-    number = await run_in_threadpool(add_upload, ask.board, ask.visitor, dataset, file, name, reading)
+    look = partial(add_upload, ask.board, ask.visitor, dataset, file, name, reading)
+    number = await to_thread.run_sync(look, limiter=ask.site.slow_threads)
     return await run_in_threadpool(_answer, ask, number, 201)
 
 
@@ -211,7 +224,6 @@ def _account(ask: Ask, secret: str = "") -> Response:
 
 
 def _make_token(ask: Ask) -> Response:
-    _by_session(ask)
     with ask.board.database.writing() as connection:
         at = ask.board.database.now(connection)
         secret = accounts.make_token(connection, at, ask.visitor, ask.form.get("label", "").strip())
@@ -228,28 +240,20 @@ def _new_password(ask: Ask) -> Response:
     _check_password(ask, ask.form.get("old", ""))
     hashed = ask.site.passwords.hash(accounts.checked_password(ask.form.get("password", "")))
     with ask.board.database.writing() as connection:
-        connection.execute(teams.update().where(teams.c.id == ask.visitor.team).values(password=hashed))
         assert ask.visitor.team is not None
-        accounts.end_sessions(connection, ask.visitor.team)
+        accounts.set_password(connection, ask.visitor.team, hashed)
     return redirect("/login")
 
 
 def _check_password(ask: Ask, password: str) -> None:
-    _by_session(ask)
-    database, name = ask.board.database, ask.visitor.name
-    with database.reading() as connection:
-        accounts.check_tries(connection, database.now(connection), name, "")
+    database, keys = ask.board.database, accounts.keys_of_try(ask.visitor.name, "")
+    with database.writing() as connection:
+        accounts.take_try(connection, database.now(connection), *keys)
         stored = connection.execute(sa.select(teams.c.password).where(teams.c.id == ask.visitor.team)).scalar_one()
     if not ask.site.passwords.fits(stored, password):
-        with database.writing() as connection:
-            accounts.note_failure(connection, database.now(connection), name, "")
         raise DeniedError(403, "the password is wrong")
-
-
-def _by_session(ask: Ask) -> None:
-    """A token that was stolen must not make others, nor take the account over."""
-    if ask.visitor.by != "session":
-        raise DeniedError(403, "a token can't do this; log in")
+    with database.writing() as connection:
+        accounts.give_back(connection, database.now(connection), *keys)
 
 
 def _delete(ask: Ask) -> Response:
@@ -266,7 +270,6 @@ def _delete(ask: Ask) -> Response:
 
 
 def _logout(ask: Ask) -> Response:
-    _by_session(ask)
     with ask.board.database.writing() as connection:
         assert ask.visitor.team is not None
         accounts.end_sessions(connection, ask.visitor.team, session=ask.visitor.session)
@@ -280,15 +283,15 @@ _OPTIONS = dict.fromkeys(READING, "how the file is read, as in flatmetric score"
 ENDPOINTS = [
     Endpoint("GET", "/submit", "team", _submit, "Upload a result"),
     Endpoint("GET", "/submissions", "team", _history, "The submissions of a team"),
-    Endpoint("GET", "/submissions/{number:int}", "team", _submission, "One submission"),
-    Endpoint("GET", "/submissions/{number:int}/status", "team", _status, "Where a submission stands"),
-    Endpoint("POST", "/submissions/{number:int}/look", "team", _look, "Read an upload in another way"),
-    Endpoint("POST", "/submissions/{number:int}/hand-in", "team", _hand_in, "Hand in an upload"),
-    Endpoint("POST", "/submissions/{number:int}/withdraw", "team", _withdraw, "Withdraw a submission"),
-    Endpoint("POST", "/submissions/{number:int}/final", "team", _final, "Mark a submission as final"),
+    Endpoint("GET", "/submissions/{number}", "team", _submission, "One submission"),
+    Endpoint("GET", "/submissions/{number}/status", "team", _status, "Where a submission stands"),
+    Endpoint("POST", "/submissions/{number}/look", "team", _look, "Read an upload in another way", slow=True),
+    Endpoint("POST", "/submissions/{number}/hand-in", "team", _hand_in, "Hand in an upload"),
+    Endpoint("POST", "/submissions/{number}/withdraw", "team", _withdraw, "Withdraw a submission"),
+    Endpoint("POST", "/submissions/{number}/final", "team", _final, "Mark a submission as final"),
     Endpoint("GET", "/account", "team", _account, "The account of a team"),
     Endpoint("POST", "/account/tokens", "team", _make_token, "Make a token"),
-    Endpoint("POST", "/account/tokens/{number:int}/revoke", "team", _revoke_token, "Revoke a token"),
+    Endpoint("POST", "/account/tokens/{number}/revoke", "team", _revoke_token, "Revoke a token"),
     Endpoint("POST", "/account/password", "team", _new_password, "Change the password"),
     Endpoint("POST", "/account/delete", "team", _delete, "Delete the account"),
     Endpoint("POST", "/logout", "team", _logout, "Log out"),
@@ -305,17 +308,18 @@ ENDPOINTS = [
         body={"name": "name of the file"} | _OPTIONS,
     ),
     Endpoint("GET", "/api/submissions", "team", _submissions_json, "The submissions of a team", api=True),
-    Endpoint("GET", "/api/submissions/{number:int}", "team", _submission_json, "One submission", api=True),
+    Endpoint("GET", "/api/submissions/{number}", "team", _submission_json, "One submission", api=True),
     Endpoint(
-        *("POST", "/api/submissions/{number:int}/look", "team", _look_json, "Read an upload in another way"),
+        *("POST", "/api/submissions/{number}/look", "team", _look_json, "Read an upload in another way"),
         api=True,
+        slow=True,
         body=_OPTIONS,
     ),
     Endpoint(
-        *("POST", "/api/submissions/{number:int}/hand-in", "team", _hand_in_json, "Hand in an upload"),
+        *("POST", "/api/submissions/{number}/hand-in", "team", _hand_in_json, "Hand in an upload"),
         api=True,
         body=_FILE,
     ),
-    Endpoint("DELETE", "/api/submissions/{number:int}", "team", _withdraw_json, "Withdraw a submission", api=True),
+    Endpoint("DELETE", "/api/submissions/{number}", "team", _withdraw_json, "Withdraw a submission", api=True),
 ]
 """What teams may ask for."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,12 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from flatmetric._dataclass import dataclass
-from flatmetric._files import json_text, make_folder
+from flatmetric._files import json_text, make_folder, write_text
 from flatmetric.challenges.submissions import find_submissions, find_truth
 from flatmetric.errors import InputError
 from flatmetric.formats.file_options import options_of_file
 from flatmetric.formats.read import read_file
+from flatmetric.localizations import Localizations
 from flatmetric.options.reading import ReadOptions
 from flatmetric.server.audit import add_to_log
 from flatmetric.server.database import Database
@@ -29,6 +30,9 @@ from flatmetric.version import __version__
 
 OWN_FOLDER = "server"
 """The folder of a board with its database and files."""
+_INSIDE = 0.98  # of the molecules lie in the field: a few may be at its edge
+_FILLED = 0.1  # of the field, at least, has molecules: less means another unit
+_SHORT = 200  # characters of what changed
 _BASELINES = "baselines"  # the team of the results that lie in the folder
 
 
@@ -78,6 +82,13 @@ class WebBoard:
         """The version by which new files are scored."""
         return self.version(connection, _newest(connection))
 
+    def is_closed(self, connection: Connection) -> bool:
+        """Whether nothing is taken any more, so that the final board may be seen: also by rules that are not published
+        yet.
+        """
+        at, both = self.database.now(connection), (self.published(connection), self.newest(connection))
+        return all(one.rules.state(at) == "closed" for one in both)
+
     def open(self) -> None:
         """Make or migrate the tables, make the first version, and take over the results in the folder. A mistake in the
         folder leaves nothing behind.
@@ -95,15 +106,15 @@ class WebBoard:
 
     def changes(self) -> tuple[list[str], BoardRules, dict[str, str]]:
         """What differs between the folder and the newest version, in sentences; the rules and truths of the folder."""
-        rules, truths = read_rules(self.folder), self._truths()
+        rules, truths = self._with_own_files(read_rules(self.folder)), self._truths()
         for name in rules.datasets:
             if name not in truths:
                 raise InputError(
                     f"board.toml: datasets.{name} has no folder with a truth; add one, or remove the table"
                 )
         options = rules.options(self.folder)
-        for path in truths.values():
-            read_file(path, options.truth).check_has_rows()
+        for name, path in truths.items():
+            _check_truth(name, rules, read_file(path, options.truth))
         hashes = {name: self.files.add(path) for name, path in truths.items()}
         with self.database.reading() as connection:
             if connection.execute(sa.select(sa.func.count()).select_from(versions)).scalar_one() == 0:
@@ -119,9 +130,7 @@ class WebBoard:
         for field in fields(BoardRules):
             now, then = getattr(rules, field.name), getattr(before.rules, field.name)
             if now != then:
-                told.append(f"the rules changed: {field.name}")
-        if _settings(rules, self.folder) != before.settings and "the rules changed: score" not in told:
-            told.append("the rules changed: a file that score names")
+                told.append(f"{field.name} in the rules is {_short(now)}, and was {_short(then)}")
         return told, rules, hashes
 
     def apply_changes(self, who: str, reason: str) -> int:
@@ -167,7 +176,16 @@ class WebBoard:
                     submissions.c.program == one.program,
                 )
                 same = submissions.c.sha256 == sha256, submissions.c.reading == json.dumps(reading, sort_keys=True)
-                if connection.execute(sa.select(submissions.c.id).where(*mine, *same)).first() is not None:
+                known = connection.execute(sa.select(submissions.c.id).where(*mine, *same)).scalars().first()
+                if known is not None:
+                    others = sa.select(submissions.c.id).where(
+                        *mine, submissions.c.id != known, submissions.c.withdrawn.is_(None)
+                    )
+                    if connection.execute(others).first() is None:
+                        continue
+                    connection.execute(submissions.update().where(*mine).values(withdrawn=at))
+                    connection.execute(submissions.update().where(submissions.c.id == known).values(withdrawn=None))
+                    add_rank_job(connection, at, version.id)
                     continue
                 connection.execute(submissions.update().where(*mine).values(withdrawn=at))  # an older result
                 values = {"team": who, "dataset": one.dataset, "program": one.program, "sha256": sha256, "created": at}
@@ -188,6 +206,18 @@ class WebBoard:
                 add_score_job(connection, at, number, version.id)
                 add_to_log(connection, at, "server", "baseline", submission=number, sha256=sha256)
 
+    def _with_own_files(self, rules: BoardRules) -> BoardRules:
+        """The rules with copies of the files that they name, which nobody edits later."""
+        score = dict(rules.score)
+        for name in ("protocol", "wobble"):
+            if isinstance(score.get(name), str) and (self.folder / score[name]).is_file():
+                path = self.folder / score[name]
+                copy = Path(OWN_FOLDER) / "rules" / f"{hashlib.sha256(path.read_bytes()).hexdigest()}{path.suffix}"
+                make_folder((self.folder / copy).parent)
+                write_text(path.read_text(encoding="utf-8"), self.folder / copy)
+                score[name] = copy.as_posix()
+        return replace(rules, score=score)
+
     def _truths(self) -> dict[str, Path]:
         found = {}
         for place in sorted(path for path in self.folder.iterdir() if path.is_dir()):
@@ -196,6 +226,33 @@ class WebBoard:
         if not found:
             raise InputError(f"{self.folder}: holds no data set; put a truth into DATASET/truth.csv")
         return found
+
+
+def _check_truth(name: str, rules: BoardRules, truth: Localizations) -> None:
+    """An error where what teams are told about a data set doesn't fit its truth."""
+    truth.check_has_rows()
+    own, at = rules.dataset(name), f"board.toml: datasets.{name}"
+    first, last = int(truth.frame.min()), int(truth.frame.max())
+    if own.frames is not None and not own.frames[0] <= first <= last <= own.frames[1]:
+        raise InputError(f"{at}.frames is {list(own.frames)}, but the truth has frames {first} to {last}")
+    for low, high in own.boards().values():
+        here = (truth.frame >= (first if low is None else low)) & (truth.frame <= (last if high is None else high))
+        if not here.any():
+            raise InputError(f"{at}: the truth has no molecule in frames {low or first} to {high or last}")
+    if own.field is not None:
+        for axis, size in zip((truth.x, truth.y), own.field, strict=True):
+            inside = (axis >= 0) & (axis <= size)
+            if inside.mean() < _INSIDE or axis.max() < _FILLED * size:
+                raise InputError(f"{at}.field is {list(own.field)} nm, but the truth reaches to {axis.max():.4g} nm")
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(asdict(value) if is_dataclass(value) else value, default=_plain)  # type: ignore[arg-type]
+    return text if len(text) <= _SHORT else f"{text[:_SHORT]}..."
+
+
+def _plain(value: Any) -> Any:
+    return asdict(value) if is_dataclass(value) else str(value)  # type: ignore[arg-type]
 
 
 def _settings(rules: BoardRules, folder: Path) -> str:
@@ -217,7 +274,7 @@ def _team_of_baselines(connection: Connection, at: float) -> int:
     known = connection.execute(sa.select(teams.c.id).where(teams.c.role == _BASELINES)).scalar_one_or_none()
     if known is not None:
         return int(known)
-    row = teams.insert().values(name=_BASELINES, folded=_BASELINES, role=_BASELINES, created=at).returning(teams.c.id)
+    row = teams.insert().values(name=_BASELINES, role=_BASELINES, created=at).returning(teams.c.id)
     return int(connection.execute(row).scalar_one())
 
 

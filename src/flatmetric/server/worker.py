@@ -21,6 +21,10 @@ from flatmetric.server.rules import FINAL, PUBLIC
 from flatmetric.server.schema import scores, submissions
 from flatmetric.server.web_board import Version, WebBoard
 
+MOST_REFUNDS = 5
+"""Failures that a team gets back for each data set: whether scoring fails may depend on the truth, so that more of them
+would be free questions about it.
+"""
 LEASE_S = 60.0
 """How long a job is a worker's without a sign of life: longer than a busy machine may pause."""
 _BEATS = 4  # signs of life in a lease
@@ -120,9 +124,11 @@ class Worker:
         for board, outcome in found.items():
             values = {"submission": one["id"], "version": version.id, "board": board, "key": key}
             values |= {"value": outcome["value"], "entry": base64.b64decode(outcome["entry"])}
-            values |= {name: json.dumps(outcome[name]) for name in ("curve", "words", "remarks")}
+            values |= {name: json.dumps(outcome[name]) for name in ("curve", "words", "remarks", "notes")}
             connection.execute(scores.insert().values(**values))
             words += outcome["words"]
+        if one["refunded"] == "failed":  # under an earlier version, or before it was tried again
+            connection.execute(submissions.update().where(submissions.c.id == one["id"]).values(refunded=None))
         same = submissions.c.team == one["team"], submissions.c.dataset == one["dataset"]
         used = sa.select(submissions.c.id).where(*same, submissions.c.refunded == "wrong")
         if words and one["refunded"] is None and connection.execute(used).first() is None:  # once for each data set
@@ -138,7 +144,11 @@ class Worker:
         if job.submission is not None:
             failed = submissions.c.id == job.submission, submissions.c.refunded.is_(None)
             scored = sa.select(scores.c.id).where(scores.c.submission == job.submission)
-            if connection.execute(scored).first() is None:  # under an earlier version it may have a score
+            one = connection.execute(sa.select(submissions).where(submissions.c.id == job.submission)).mappings().one()
+            same = submissions.c.team == one["team"], submissions.c.dataset == one["dataset"]
+            before = sa.select(sa.func.count()).where(*same, submissions.c.refunded == "failed")
+            few = connection.execute(before).scalar_one() < MOST_REFUNDS
+            if few and connection.execute(scored).first() is None:  # under an earlier version it may have a score
                 connection.execute(submissions.update().where(*failed).values(refunded="failed"))
             queue.add_rank_job(connection, at, job.version)
         add_to_log(connection, at, self._name, f"job {state}", job=job.id, submission=job.submission, reason=reason)

@@ -18,7 +18,7 @@ function upload(form, address, done) {
     let answer = {};
     try { answer = JSON.parse(request.responseText); } catch { /* a proxy may have answered */ }
     if (request.status === 201) done(answer);
-    else failed(answer.error ? `${answer.error[0].toUpperCase()}${answer.error.slice(1)}.` : `Not done (${request.status}).`);
+    else failed(answer.error ? `${answer.error[0].toUpperCase()}${answer.error.slice(1)}.` : `That did not work (${request.status}).`);
   });
   bar.hidden = false;
   button.disabled = true;
@@ -27,6 +27,7 @@ function upload(form, address, done) {
 
 document.addEventListener('submit', (event) => {
   const form = event.target;
+  if (form.dataset.confirm && !confirm(form.dataset.confirm)) { event.preventDefault(); return; }
   if (!['upload', 'truth'].includes(form.id)) return;
   event.preventDefault();
   const dataset = encodeURIComponent(form.elements.dataset.value);

@@ -121,6 +121,7 @@ def upgrade() -> None:
         sa.Column("curve", sa.Text, nullable=False),
         sa.Column("words", sa.Text, nullable=False),
         sa.Column("remarks", sa.Text, nullable=False),
+        sa.Column("notes", sa.Text, nullable=False),
         sa.Column("accepted", sa.Boolean),
         sa.Column("shown", sa.Text),
         sa.UniqueConstraint("submission", "version", "board"),
