@@ -89,9 +89,12 @@ def step_of(value: float, interval: tuple[float, float] | None, molecules: float
     >>> step_of(84.37, (83.1, 85.6), 30_000, 125.0), step_of(84.37, (60.0, 108.0), 30_000, 125.0)
     (1.0, 20.0)
     """
-    digits = 10.0 ** (math.floor(math.log10(abs(value))) - _DIGITS + 1) if value else 0.0
     half = 0.0 if interval is None else (interval[1] - interval[0]) / 2
-    return _simple(max(digits, half, _MOLECULES * 2 * lam / max(molecules, 1.0)))
+    return _simple(max(_two_digits(value), half, _MOLECULES * 2 * lam / max(molecules, 1.0)))
+
+
+def _two_digits(value: float) -> float:
+    return 10.0 ** (math.floor(math.log10(abs(value))) - _DIGITS + 1) if value else 0.0
 
 
 def _simple(length: float) -> float:
@@ -129,7 +132,7 @@ def rounded_metrics(
     True
     """
     value, recall, error = metrics["flat_metric"], metrics.get("recall"), metrics.get("rmse_xy")
-    least = max(step / value if value else 0.0, 10.0**-_DIGITS)  # of each number, relative
+    share = step / value if value else 0.0
     one = _MOLECULES / max(molecules, 1.0)
     pairs = max((recall or 0.0) * molecules, 1.0)
     moved = 0.0 if error is None else math.hypot(error, tolerance * math.sqrt(_PAIRS / pairs)) - error
@@ -139,7 +142,7 @@ def rounded_metrics(
     for name, least_step in steps.items():
         number = metrics.get(name)
         if number is not None and name in shown:
-            own = _simple(max(abs(number) * least, least_step))
+            own = _simple(max(_two_digits(number), abs(number) * share, least_step))
             shown[name] = to_step(number, own) if own <= max(abs(number), 100 * one) else None
     return shown
 
