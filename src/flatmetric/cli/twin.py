@@ -47,7 +47,8 @@ def twin(
 
     flatmetric twin movie.tif --offset 100 --photons-per-count 0.17 --camera emccd --participant dog --tune 0 --out twin
     """
-    make_folder(Path(keywords["out"]))
+    if flags.scheduler is not None:  # its workers look for the folder
+        make_folder(Path(keywords["out"]))
     with cluster(flags.scheduler, [Path(keywords["out"])]) as executor, progress_bar() as progress:
         made = make_twin(movie, progress=progress, executor=executor, **keywords)
     for sentence in made.sentences():

@@ -6,6 +6,7 @@ import math
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
 
@@ -18,7 +19,7 @@ from flatmetric.statistics.comparison import Pair, all_pairs, pairs_of
 from flatmetric.statistics.correlations import Correlation, correlations, places_of
 from flatmetric.statistics.entries import Entry, Joint, vary_together
 from flatmetric.statistics.intervals import quantile
-from flatmetric.statistics.simultaneous import rank_sets
+from flatmetric.statistics.simultaneous import AllPairs, rank_sets
 from flatmetric.statistics.variation import variation_of_blocks
 
 _MOST_PAIRED = 200  # programs of a data set: above this the pairwise output, 20 000 pairs, is skipped
@@ -143,14 +144,11 @@ def rank(entries: Sequence[Entry], certainty: Certainty | None = None, *, thread
     for entry in entries:
         by_dataset.setdefault(entry.dataset, []).append(entry)
     names = sorted(by_dataset)
-    for dataset in names:
-        here = by_dataset[dataset]
+    with ThreadPoolExecutor(threads) as pool:  # the numbers are the same in any order
+        done = list(pool.map(lambda name: _compared(by_dataset[name], settings), names))
+    for dataset, (joint, told, pairs) in zip(names, done, strict=True):
+        here, compared[dataset] = by_dataset[dataset], told
         programs = [entry.program for entry in here]
-        joint = vary_together(here, settings)
-        if len(here) <= _MOST_PAIRED:
-            compared[dataset], pairs = pairs_of(programs, joint, settings)
-        else:
-            compared[dataset], pairs = (), all_pairs(joint, settings, intervals=False)
         sets = rank_sets(pairs, len(here), miss)
         # Overall, the sets of all data sets must hold together.
         overall_sets[dataset] = dict(zip(programs, rank_sets(pairs, len(here), miss / len(names)), strict=True))
@@ -175,6 +173,14 @@ def rank(entries: Sequence[Entry], certainty: Certainty | None = None, *, thread
         overall = ()
     board_correlations = tuple(correlations(entries, seed=settings.seed, threads=threads))
     return Ranking(datasets, overall, compared, _kinds(entries, settings), board_correlations, settings.level, reason)
+
+
+def _compared(here: Sequence[Entry], settings: Certainty) -> tuple[Joint, tuple[Pair, ...], AllPairs]:
+    """The programs of one data set, every two of them where there are not too many."""
+    joint = vary_together(here, settings)
+    if len(here) > _MOST_PAIRED:
+        return joint, (), all_pairs(joint, settings, intervals=False)
+    return joint, *pairs_of([entry.program for entry in here], joint, settings)
 
 
 def _say_nothing(overall: Sequence[Standing]) -> bool:

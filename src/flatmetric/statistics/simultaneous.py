@@ -13,6 +13,7 @@ from flatmetric.statistics.skewed import MoleculeDifferences
 from flatmetric.statistics.variation import Differences, Variation, standard_errors
 
 _DRAWS_AT_ONCE, _NUMBERS_AT_ONCE = 500, 20_000_000  # to bound the memory
+_DRAWS_OF_PAIR = 8_000  # held at a time for one pair: they fit into the cache
 _ROUNDING = 1e-12  # relative: a smaller difference or variance is rounding
 _MOST_DRAWN = 20_000  # pairs, of 200 programs
 _TAIL = 2.0  # of the degrees of freedom: far from the middle few large contributions count for more
@@ -108,17 +109,16 @@ def compare_all(
         deviates = np.minimum(-ndtri(far / 2), 1e3)
         sizes = [min(at_once, draws - start) for start in range(0, draws, at_once)]
         normal = _normal_draws(variation.covariance, first, second, sizes, rng)
-        adjusted, largest, fewest = _step_down(deviates, ((some, some) for some in normal), draws)
+        adjusted, largest, fewest = _step_down(deviates, ((some, None) for some in normal), draws)
         reach = -stdtrit(cautious, float(ndtr(-np.quantile(largest, level / 100))))
     else:
         tested, around = (_Standardised(each, first, second) for each in (added, variation.units))
-        observed = tested(np.ones((1, len(added))))[0] * (1 - _ROUNDING)
+        whole = tested([np.ones((1, len(added)))])
+        observed = np.array([whole.of_pair(pair)[0] for pair in range(count)]) * (1 - _ROUNDING)
         complete = len(added) < 60 and 2 ** (len(added) - 1) <= draws
         total = 2 ** (len(added) - 1) if complete else draws
-        null = (
-            (tested(signs), around(signs))
-            for signs in _flips(len(added), total, at_once, rng if not complete else None)
-        )
+        flips = _flips(len(added), total, at_once, rng if not complete else None)
+        null = ((tested(signs), around(signs)) for signs in _grouped(flips))
         adjusted, largest, fewest = _step_down(observed, null, total, all_flips=complete)
         reach = np.full(count, _as_t(float(np.quantile(largest, level / 100)), len(added)))
         if len(added) < _ENOUGH_FOR_FLIPS:
@@ -175,11 +175,49 @@ class _Standardised:
         self._flat = power <= _ROUNDING * alone
         self._root = np.sqrt(np.where(self._flat, 1.0, power))
 
-    def __call__(self, signs: FloatArray) -> FloatArray:
-        """The standardised differences of each flip, (flips, pairs)."""
-        summed = signs @ self._added
-        standardised = np.abs(summed[:, self._first] - summed[:, self._second]) / self._root
-        return np.where(self._flat, 0.0, standardised)
+    def __call__(self, signs: Sequence[FloatArray]) -> _Draws:
+        """The standardised differences of flips, some of them at a time."""
+        summed = np.concatenate([some @ self._added for some in signs])
+        return _Draws(summed, self._first, self._second, self._root, self._flat)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Draws:
+    """Draws of all estimates, of which the standardised differences of one pair at a time are made: those of all pairs
+    would fill the memory. `root` divides, and where a pair is `flat` all its differences are 0.
+    """
+
+    drawn: FloatArray
+    first: IntArray
+    second: IntArray
+    root: FloatArray
+    flat: BoolArray
+    multiplies: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "drawn", np.ascontiguousarray(self.drawn.T))
+
+    def of_pair(self, pair: int) -> FloatArray:
+        """The standardised differences of a pair, one for each draw."""
+        if self.flat[pair]:
+            return np.zeros(self.drawn.shape[1])
+        apart = self.drawn[self.first[pair]] - self.drawn[self.second[pair]]
+        np.abs(apart, out=apart)
+        scaled: FloatArray = (np.multiply if self.multiplies else np.divide)(apart, self.root[pair], out=apart)
+        return scaled
+
+
+def _grouped(chunks: Iterable[FloatArray]) -> Iterator[list[FloatArray]]:
+    """Chunks of draws, many at a time."""
+    waiting, count = list[FloatArray](), 0
+    for chunk in chunks:
+        waiting.append(chunk)
+        count += len(chunk)
+        if count >= _DRAWS_OF_PAIR:
+            yield waiting
+            waiting, count = [], 0
+    if waiting:
+        yield waiting
 
 
 def _as_t(standardised: float, blocks: int) -> float:
@@ -194,34 +232,38 @@ def _normal_draws(
     second: IntArray,
     sizes: Sequence[int],
     rng: np.random.Generator,
-) -> Iterator[FloatArray]:
-    """Standardised differences of normal errors, (draws, pairs), as many draws at a time as `sizes` say."""
+) -> Iterator[_Draws]:
+    """Standardised differences of normal errors, drawn as many at a time as `sizes` say."""
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     alone = np.diag(covariance)[first] + np.diag(covariance)[second]
     error = standard_errors(alone - 2 * covariance[first, second], alone)
     with np.errstate(divide="ignore"):
         per_error = np.where(error > 0, 1 / error, 0.0)
-    for size in sizes:
-        drawn = rng.standard_normal((size, len(covariance))) @ root.T
-        yield np.abs(drawn[:, first] - drawn[:, second]) * per_error
+    for drawn in _grouped(rng.standard_normal((size, len(covariance))) @ root.T for size in sizes):
+        yield _Draws(np.concatenate(drawn), first, second, per_error, np.zeros(len(first), dtype=bool), multiplies=True)
 
 
 def _step_down(
-    observed: FloatArray, null: Iterable[tuple[FloatArray, FloatArray]], draws: int, *, all_flips: bool = False
+    observed: FloatArray, null: Iterable[tuple[_Draws, _Draws | None]], draws: int, *, all_flips: bool = False
 ) -> tuple[FloatArray, FloatArray, float]:
     """Adjusted p-values, the largest of all pairs in each draw, and the smallest p that can be had.
 
-    `null` are draws of all pairs for the tests, and for the intervals. Each pair is held against the largest over
-    itself and all that are less clear. `all_flips` says that the draws are complete and hold the data as they are.
+    `null` are draws for the tests and, if these are others, for the intervals. Each pair is held against the largest
+    over itself and all that are less clear. `all_flips` says that the draws are complete and hold the data as they are.
     """
     order = np.argsort(-observed, kind="stable")
     exceeded, largest = np.zeros(len(observed)), []
     for tested, around in null:
-        # From the least clear pair upwards.
-        running = np.maximum.accumulate(tested[:, order[::-1]], axis=1)[:, ::-1]
-        exceeded[order] += (running >= observed[order]).sum(axis=0)
-        largest.append(around.max(axis=1))
+        running = np.zeros(tested.drawn.shape[1])
+        for pair in order[::-1]:  # from the least clear one upwards
+            np.maximum(running, tested.of_pair(pair), out=running)
+            exceeded[pair] += np.count_nonzero(running >= observed[pair])
+        if around is not None:
+            running = np.zeros(around.drawn.shape[1])
+            for pair in order:
+                np.maximum(running, around.of_pair(pair), out=running)
+        largest.append(running)
     extra = 0 if all_flips else 1
     adjusted = np.empty(len(observed))
     adjusted[order] = np.maximum.accumulate((extra + exceeded[order]) / (extra + draws))
