@@ -165,7 +165,7 @@ class Endpoint:
             else:
                 response = await run_in_threadpool(self.handler, ask)
         except ClientDisconnect:
-            response = Response(status_code=400)  # nobody reads it
+            response = Response(status_code=400)  # the client is gone
         except DeniedError as fault:
             response = await run_in_threadpool(self._error, site, request, visitor, fault.status, str(fault))
         except InputError as error:
