@@ -198,10 +198,13 @@ def test_an_excluded_entry_shows_the_reason(here: Scene) -> None:
     organiser, ann = here.organiser(), here.team("Ann")
     number = ann.hand_in(table(result_rows(15)))["id"]
     here.work()
+    ranked = here.rows()[0]
     organiser.post(f"/organiser/submissions/{number}/exclude", reason="trained on the truth")
     here.work()
     assert "excluded: trained on the truth" in here.visitor().get("/")
     assert here.rows()[0]["place"] is None
+    for name in ("flat_metric", "step", "parts", "metrics", "curve"):  # no finer than before
+        assert here.rows()[0][name] == ranked[name]
     assert "trained on the truth" in ann.get(f"/submissions/{number}")
     organiser.post(f"/organiser/submissions/{number}/exclude")
     organiser.post(f"/organiser/submissions/{number}/baseline", baseline="yes")

@@ -30,14 +30,7 @@ def redacted(board: Leaderboard) -> Leaderboard:
     files to score again.
     """
     ranking, tolerance = board.ranking, float(board.settings["protocol"]["tolerance"])
-    steps = {}
-    for entry in board.entries:
-        standing = ranking.standing(entry.dataset, entry.program)
-        if standing is None:  # left out of the ranks
-            standing = rank([entry]).standing(entry.dataset, entry.program)
-        interval = None if standing is None else standing.flat_metric_interval
-        value, molecules = entry.metrics["flat_metric"] or 0.0, float(entry.truths.sum())
-        steps[entry.dataset, entry.program] = step_of(value, interval, molecules, float(board.settings["lam"]))
+    steps = shown_steps(board)
     coarsest = {name: max(step for (_, other), step in steps.items() if other == name) for _, name in steps}
     told = replace(
         ranking,
@@ -67,6 +60,19 @@ def redacted(board: Leaderboard) -> Leaderboard:
         left_out=dict.fromkeys(board.left_out, "left out"),
         is_redacted=True,
     )
+
+
+def shown_steps(board: Leaderboard) -> dict[tuple[str, str], float]:
+    """The step, nm, in which the Flat Metric of each result is shown, by data set and program."""
+    steps = {}
+    for entry in board.entries:
+        standing = board.ranking.standing(entry.dataset, entry.program)
+        if standing is None:  # left out of the ranks
+            standing = rank([entry]).standing(entry.dataset, entry.program)
+        interval = None if standing is None else standing.flat_metric_interval
+        value, molecules = entry.metrics["flat_metric"] or 0.0, float(entry.truths.sum())
+        steps[entry.dataset, entry.program] = step_of(value, interval, molecules, float(board.settings["lam"]))
+    return steps
 
 
 def rounded(value: float) -> float:

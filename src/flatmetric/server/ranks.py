@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from flatmetric.challenges.leaderboard import Leaderboard
-from flatmetric.challenges.redaction import step_of, to_step
+from flatmetric.challenges.redaction import shown_steps, to_step
 from flatmetric.challenges.store import entry_from_bytes
 from flatmetric.options.ranking import RankOptions
 from flatmetric.server.ladder import is_new_best
@@ -20,17 +20,22 @@ from flatmetric.server.web_board import Version, WebBoard
 from flatmetric.statistics.entries import Entry
 from flatmetric.statistics.ranking import rank
 
+_AT_ONCE = 20  # scores that are judged in one transaction: others write in between
 _NONE = "[]"  # no words: nothing is wrong with a file
 
 
-def climb(connection: Connection, version: Version, options: RankOptions) -> None:
-    """Judge the scores of a version that the ladder has not judged, in the order in which they were handed in.
+def climb(connection: Connection, version: Version, options: RankOptions) -> int:
+    """Judge some scores of a version that the ladder has not judged, in the order in which they were handed in; how
+    many were judged.
 
     A score waits while an earlier submission of its team is not done, so that the order of scoring changes nothing.
     """
     waiting = sa.select(scores.c.id, submissions).join(submissions, submissions.c.id == scores.c.submission)
     found = waiting.where(scores.c.version == version.id, scores.c.board == PUBLIC, scores.c.accepted.is_(None))
+    judged = 0
     for row in connection.execute(found.order_by(submissions.c.handed_in, submissions.c.id)).mappings().all():
+        if judged == _AT_ONCE:
+            break
         same = [submissions.c[name] == row[name] for name in ("team", "dataset", "program")]
         earlier = [*same, submissions.c.handed_in < row["handed_in"]]
         open_jobs = jobs.c.state.in_(("queued", "running")), jobs.c.version == version.id
@@ -51,25 +56,24 @@ def climb(connection: Connection, version: Version, options: RankOptions) -> Non
             if is_new_best(entry, known, options.metrics.lam):
                 values = {"accepted": True, "shown": json.dumps(shown_alone(entry, options))}
         connection.execute(scores.update().where(scores.c.id == row["id"]).values(**values))
+        judged += 1
+    return judged
 
 
 def shown_alone(entry: Entry, options: RankOptions) -> dict[str, Any]:
     """The numbers of one result as its team may see them."""
     board = Leaderboard(rank([entry], options.certainty), (entry,), {}, options.settings())
-    return _numbers(board, board.redacted(), 0)
+    return _numbers(board.redacted(), 0, *shown_steps(board).values())
 
 
-def _numbers(exact: Leaderboard, told: Leaderboard, at: int) -> dict[str, Any]:
-    """The numbers of an entry of a board: rounded, with the step of the rounding."""
-    entry, shown = exact.entries[at], told.entries[at]
-    standing = exact.ranking.standing(entry.dataset, entry.program)
-    place = told.ranking.standing(entry.dataset, entry.program)
-    interval = None if standing is None else standing.flat_metric_interval
-    value, molecules = entry.metrics["flat_metric"] or 0.0, float(entry.truths.sum())
+def _numbers(told: Leaderboard, at: int, step: float) -> dict[str, Any]:
+    """The rounded numbers of an entry, with the step of the rounding."""
+    shown = told.entries[at]
+    place = told.ranking.standing(shown.dataset, shown.program)
     return {
         "flat_metric": shown.metrics["flat_metric"],
         "interval": None if place is None else place.flat_metric_interval,
-        "step": step_of(value, interval, molecules, exact.settings["lam"]),
+        "step": step,
         "parts": shown.parts,
         "metrics": {name: one for name, one in shown.metrics.items() if name != "flat_metric"},
     }
@@ -133,9 +137,11 @@ def ranked(
 def make_snapshot(board: WebBoard, version: Version, which: str) -> None:
     """Climb, rank and store what may be seen; an older snapshot never replaces a newer one."""
     options = version.rules.options(board.folder)
-    with board.database.writing() as connection:
-        if which == PUBLIC:
-            climb(connection, version, options)
+    judged = which == PUBLIC
+    while judged:
+        with board.database.writing() as connection:
+            judged = climb(connection, version, options) > 0
+    with board.database.reading() as connection:
         rows = representatives(connection, version, which)
         basis = connection.execute(sa.select(sa.func.coalesce(sa.func.max(scores.c.id), 0))).scalar_one()
         tries = dict(_tries(connection))
@@ -159,11 +165,11 @@ def _tries(connection: Connection) -> list[tuple[tuple[int, str, str], int]]:
 
 def _shown(board: Leaderboard, named: Mapping[tuple[str, str], Mapping[str, Any]], tries: Mapping[Any, int]) -> Any:
     """What may leave the server, by the redactor of leaderboards; the steps are those of its numbers."""
-    told = board.redacted()
+    told, steps = board.redacted(), shown_steps(board)
     datasets: dict[str, list[dict[str, Any]]] = {name: [] for name in sorted({dataset for dataset, _ in named})}
     for at, entry in enumerate(board.entries):
         key = entry.dataset, entry.program
-        row, place, numbers = named[key], told.ranking.standing(*key), _numbers(board, told, at)
+        row, place, numbers = named[key], told.ranking.standing(*key), _numbers(told, at, steps[key])
         lam, curve = json.loads(row["curve"])
         datasets[entry.dataset].append(
             {
