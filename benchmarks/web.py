@@ -113,7 +113,7 @@ def main() -> None:
             token = server.team("Ann")
             small = Path(folder) / "mine.csv"
             small.write_bytes(table(result_rows(20)))
-            fm.submit(server.url, small, dataset="MT1", name="spots", token=token, wait=True)
+            fm.submit(server.url, small, dataset="MT1", program="spots", token=token, wait=True)
             pages, uploads = asyncio.run(crowd(server, token, file))
         rows.append([f"a page, while {_PEOPLE} browse and {_UPLOADERS} upload", *milliseconds(pages)])
         rows.append(["an upload of 1 MB with its preview, at the same time", *milliseconds(uploads)])

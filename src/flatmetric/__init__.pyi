@@ -453,7 +453,7 @@ def submit(
     *,
     progress: Progress | None = None,
     dataset: str,
-    name: str | None = ...,
+    program: str | None = ...,
     note: str = ...,
     token: str | None = ...,
     dry_run: bool = ...,

@@ -116,19 +116,19 @@ def test_from_a_folder_to_a_rank_on_the_command_line(tmp_path: Path) -> None:
             server.url, pixels, "--dataset", "MT1", "--unit", "px", "--pixel-size", 100, "--dry-run", token=token
         )
         assert out.returncode == 0 and "ready to hand in" in out.stdout and "read as" in out.stdout, out
-        out = submit(server.url, mine, "--dataset", "MT1", "--name", "spots", "--wait", token=token)
+        out = submit(server.url, mine, "--dataset", "MT1", "--program", "spots", "--wait", token=token)
         assert out.returncode == 0 and "scored" in out.stdout and "place 1 on the board" in out.stdout, out
-        receipt = fm.submit(server.url, mine, dataset="MT1", name="spots", token=token, dry_run=True)
+        receipt = fm.submit(server.url, mine, dataset="MT1", program="spots", token=token, dry_run=True)
         assert receipt.state == "ready to hand in" and receipt.understood["rows"] == len(result_rows(20))
         for words, sentence in (
             ([server.url, mine, "--dataset", "MT9"], "there is no data set 'MT9'; there is MT1"),
             ([server.url, tmp_path / "none.csv", "--dataset", "MT1"], "there is no such file"),
             (
-                [server.url, mine, "--dataset", "MT1", "--name", "spots"],
+                [server.url, mine, "--dataset", "MT1", "--program", "spots"],
                 "this is the file of your submission 3, which counts already",
             ),
             ([server.url, mine], "submit needs --dataset"),
-            ([server.url, mine, "--dataset", "MT1", "--name", "b"], "a team may have 1 program here; yours: spots"),
+            ([server.url, mine, "--dataset", "MT1", "--program", "b"], "a team may have 1 program here; yours: spots"),
             (["nowhere", mine, "--dataset", "MT1"], "give the address of a board"),
             (["http://127.0.0.1:9", mine, "--dataset", "MT1"], "does not answer"),
         ):
@@ -267,7 +267,7 @@ def test_kills_lose_nothing(tmp_path: Path, kind: str, kills: int) -> None:
     for k in range(kills):
         file.write_bytes(table(result_rows(20, seed=k)))
         try:
-            receipt = fm.submit(server.url, file, dataset="MT1", name="spots", token=token)
+            receipt = fm.submit(server.url, file, dataset="MT1", program="spots", token=token)
             handed_in.add(int(receipt.url.rsplit("/", 1)[1]))
         except fm.InputError:
             pass  # killed before the answer came

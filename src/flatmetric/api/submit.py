@@ -32,7 +32,7 @@ class SubmitOptions:
     """The options of `submit`."""
 
     dataset: str = option(REQUIRED, "Data set that the result is for.", metavar="NAME")
-    name: str | None = option(
+    program: str | None = option(
         None,
         "Name of the program on the board; default: as before, else that of the file.",
         metavar="NAME",
@@ -112,7 +112,7 @@ def submit(
     if problems or options.dry_run:
         return Receipt(link, "not handed in" if problems else "ready to hand in", problems, understood)
     seen = board.ask(
-        "POST", f"/api/submissions/{seen['id']}/hand-in", {"program": options.name or "", "note": options.note}
+        "POST", f"/api/submissions/{seen['id']}/hand-in", {"program": options.program or "", "note": options.note}
     )
     while options.wait and seen["state"] in _WAITING:
         if progress is not None:

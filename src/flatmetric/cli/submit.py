@@ -13,7 +13,7 @@ from flatmetric.cli.text import as_flags
 
 
 @command(
-    submit_file, often=("dataset", "name", "note", "dry_run", "wait", "unit", "pixel_size", "frame_base", "columns")
+    submit_file, often=("dataset", "program", "note", "dry_run", "wait", "unit", "pixel_size", "frame_base", "columns")
 )
 def submit(
     url: Annotated[str, Argument("URL", "Address of the board.", text=True)],
@@ -22,7 +22,7 @@ def submit(
 ) -> None:
     """Upload a result to a challenge on the web and hand it in.
 
-    flatmetric submit https://challenge.example.org mine.csv --dataset MT1 --name "My program"
+    flatmetric submit https://challenge.example.org mine.csv --dataset MT1 --program "My program"
 
     The token of your account is read from FLATMETRIC_TOKEN. A file with problems is not handed in and costs no quota;
     the exit code is 1 then, and also where waiting shows that the file looks wrong.
