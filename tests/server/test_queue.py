@@ -13,7 +13,7 @@ from flatmetric.server import guard, queue, worker
 from flatmetric.server.audit import check_log
 from flatmetric.server.schema import jobs, log, scores, submissions
 from flatmetric.server.worker import Worker
-from tests.server.boards import RULES, Scene, result_rows, scene, table
+from tests.server.boards import RULES, Person, Scene, result_rows, scene, table
 
 
 def test_two_workers_never_take_one_job(here: Scene) -> None:
@@ -123,8 +123,6 @@ def test_two_that_race_for_the_last_of_the_quota(tmp_path: Path, kind: str, quic
         barrier, answers = threading.Barrier(6), list[int]()
 
         def hand_in(number: int) -> None:
-            from tests.server.boards import Person
-
             person = Person(here.site)
             person.client.cookies, person.csrf = ann.client.cookies, ann.csrf
             barrier.wait()
@@ -142,6 +140,37 @@ def test_two_that_race_for_the_last_of_the_quota(tmp_path: Path, kind: str, quic
             handed_in = sa.select(sa.func.count()).where(submissions.c.handed_in.is_not(None))
             assert connection.execute(handed_in).scalar_one() == 1
             assert check_log(connection) is None
+
+
+def test_a_result_handed_in_while_a_version_is_made_is_scored_by_it(here: Scene) -> None:
+    ann = here.team("Ann")
+    numbers = [ann.upload(table(result_rows(20, seed=seed)))["id"] for seed in range(3)]
+    rules = here.board.folder / "board.toml"
+    rules.write_text(rules.read_text() + "[score]\nlam = 50\n")
+    barrier = threading.Barrier(4)
+
+    def hand_in(number: int) -> None:
+        barrier.wait()
+        person = Person(here.site)
+        person.client.cookies = ann.client.cookies
+        sent = {"X-CSRF": ann.csrf}
+        answer = person.client.post(f"/api/submissions/{number}/hand-in", json={"program": "p"}, headers=sent)
+        assert answer.status_code == 202
+
+    def apply() -> None:
+        barrier.wait()
+        here.board.apply_changes("organiser", "lam of the paper")
+
+    threads = [threading.Thread(target=hand_in, args=(number,)) for number in numbers]
+    threads.append(threading.Thread(target=apply))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    here.work()
+    with here.board.database.reading() as connection:
+        scored = connection.execute(sa.select(scores.c.submission).where(scores.c.version == 2)).scalars().all()
+    assert sorted(scored) == numbers
 
 
 def test_the_order_of_scoring_changes_nothing(here: Scene) -> None:

@@ -15,6 +15,13 @@ _HEAD = "log"
 _START = "0" * 64
 
 
+def in_turn(connection: Connection) -> None:
+    """Wait until no other transaction changes the board: a result that is handed in while a version is made must be
+    seen by it.
+    """
+    connection.execute(sa.select(facts.c.value).where(facts.c.name == _HEAD).with_for_update()).all()
+
+
 def add_to_log(connection: Connection, at: float, who: str, what: str, **content: Any) -> None:
     """Add a row, in the transaction of what it tells: `who` is "organiser", "team 3", "server" or "worker"."""
     row = sa.select(facts.c.value).where(facts.c.name == _HEAD).with_for_update()  # one row after the other

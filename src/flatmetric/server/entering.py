@@ -14,12 +14,12 @@ from flatmetric.errors import InputError, printable
 from flatmetric.options.base import assignments, numbers
 from flatmetric.options.reading import ReadOptions
 from flatmetric.server.accounts import LONGEST_NAME, Visitor, checked_name
-from flatmetric.server.audit import add_to_log
+from flatmetric.server.audit import add_to_log, in_turn
 from flatmetric.server.database import DeniedError, locked
 from flatmetric.server.guard import preview_file
 from flatmetric.server.queue import add_rank_job, add_score_job
 from flatmetric.server.rules import DAY_S, HOUR_S, BoardRules
-from flatmetric.server.schema import failures, submissions, teams
+from flatmetric.server.schema import failures, submissions
 from flatmetric.server.web_board import Version, WebBoard
 
 _LONGEST_FILE = 200  # characters of a file's name
@@ -144,7 +144,7 @@ def hand_in(board: WebBoard, visitor: Visitor, number: int, program: str, note: 
     """Hand in an upload: it counts against the quota, and waits to be scored, in one transaction."""
     with board.database.writing() as connection:
         assert visitor.team is not None
-        locked(connection, teams, teams.c.id == visitor.team)  # of two uploads that race for the last of the quota
+        in_turn(connection)  # also of two uploads that race for the last of the quota
         at, version = board.database.now(connection), board.newest(connection)
         check_open(version.rules, at)
         one = own_submission(connection, visitor, number)

@@ -20,7 +20,7 @@ from flatmetric.formats.file_options import options_of_file
 from flatmetric.formats.read import read_file
 from flatmetric.localizations import Localizations
 from flatmetric.options.reading import ReadOptions
-from flatmetric.server.audit import add_to_log
+from flatmetric.server.audit import add_to_log, in_turn
 from flatmetric.server.database import Database
 from flatmetric.server.files import FileStore
 from flatmetric.server.queue import add_rank_job, add_score_job
@@ -140,6 +140,7 @@ class WebBoard:
             raise InputError("nothing has changed in the folder of the board; edit board.toml or replace a truth first")
         settings = _settings(rules, self.folder)
         with self.database.writing() as connection:
+            in_turn(connection)
             at = self.database.now(connection)
             row = {"created": at, "reason": reason, "changes": json.dumps(told), "rules": rules.to_json()}
             row |= {"truths": json.dumps(hashes, sort_keys=True), "settings": settings, "package": __version__}
