@@ -16,14 +16,13 @@ from flatmetric._files import check_readable
 from flatmetric.errors import InputError, printable
 from flatmetric.execution.progress import Progress
 from flatmetric.options.base import REQUIRED, group, option, takes
-from flatmetric.options.reading import ReadOptions
+from flatmetric.options.reading import OF_A_SUBMISSION, ReadOptions
+from flatmetric.options.serving import LOOPBACK
 
 _TOKEN = "FLATMETRIC_TOKEN"
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _PATIENCE_S = 300.0  # for an answer of the server: it reads the file first
 _POLL_S = 1.0  # scoring takes about as long
 _PIECE = 1 << 20  # bytes that are sent at once
-_READING = ("format", "unit", "pixel_size", "frame_base", "origin", "swap_xy", "columns", "skip_bad_rows")
 _WAITING = ("waiting", "being scored", "being ranked")
 
 
@@ -43,7 +42,7 @@ class SubmitOptions:
     )
     dry_run: bool = option(False, "Only upload and look at what is understood; this costs no quota.")
     wait: bool = option(False, "Wait until the result is scored and ranked.")
-    reading: ReadOptions = group(ReadOptions, only=_READING, file="FILE")
+    reading: ReadOptions = group(ReadOptions, only=OF_A_SUBMISSION, file="FILE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +101,7 @@ def submit(
     board, path = _Board.at(url, options.token), Path(file)
     check_readable(path)
     # Only what was given: the board knows the defaults.
-    given = {name: _text(getattr(options.reading, name)) for name in _READING}
+    given = {name: _text(getattr(options.reading, name)) for name in OF_A_SUBMISSION}
     query = {"name": path.name} | {name: text for name, text in given.items() if text}
     place = f"/api/datasets/{quote(options.dataset, safe='')}/uploads?{urlencode(query)}"
     seen = board.ask("PUT", place, file=path, progress=progress)
@@ -145,7 +144,7 @@ class _Board:
         parts = urlsplit(str(url))
         if parts.scheme not in ("http", "https") or parts.hostname is None or parts.path.strip("/") or parts.query:
             raise InputError(f"url is {str(url)!r:.100}; give the address of a board, as https://challenge.example.org")
-        if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+        if parts.scheme == "http" and parts.hostname not in LOOPBACK:
             raise InputError("a token must not travel over http; give an address with https")
         token = token or os.environ.get(_TOKEN, "")
         if not token:

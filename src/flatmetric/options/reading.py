@@ -16,6 +16,8 @@ from flatmetric.options.base import assignments, check_whole, numbers, option
 
 Unit = Literal["nm", "um", "m", "px"]
 Origin = Literal["corner", "center"]
+OF_A_SUBMISSION = ("format", "unit", "pixel_size", "frame_base", "origin", "swap_xy", "columns", "skip_bad_rows")
+"""What a team may say about a file that it hands in to a challenge on the web."""
 LIMITS = ("max_rows", "max_bytes", "max_members")
 """Limits on what a file from a stranger may hold."""
 

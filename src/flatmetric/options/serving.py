@@ -5,6 +5,9 @@ from __future__ import annotations
 from flatmetric._dataclass import dataclass
 from flatmetric.options.base import check_whole, option
 
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+"""Hosts that only this machine reaches."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class WorkOptions:

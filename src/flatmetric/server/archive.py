@@ -47,7 +47,7 @@ def archive(board: WebBoard, *, whole: bool) -> Iterator[Path]:
         for which, here in rows.items():
             if not here:
                 continue
-            exact, named = ranked(board, version, here, options)
+            exact, named = ranked(here, options)
             told = exact if whole else _shown(exact.redacted(), version.rules)
             make_folder(folder / which)
             write_text(told.to_csv(), folder / which / "leaderboard.csv")

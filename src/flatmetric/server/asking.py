@@ -21,6 +21,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 
 from flatmetric._dataclass import dataclass
 from flatmetric.errors import InputError, printable
+from flatmetric.options.serving import LOOPBACK
 from flatmetric.server import show
 from flatmetric.server.accounts import Passwords, Role, Visitor, visitor_of_session, visitor_of_token
 from flatmetric.server.database import DeniedError
@@ -71,7 +72,7 @@ class Site:
         """The hosts by which it may be addressed."""
         own = urlsplit(self.url)
         port = "" if own.port is None else f":{own.port}"
-        return {own.netloc, *((f"localhost{port}", f"127.0.0.1{port}") if own.hostname in _LOOPBACK else ())}
+        return {own.netloc, *((f"localhost{port}", f"127.0.0.1{port}") if own.hostname in LOOPBACK else ())}
 
 
 def _templates() -> jinja2.Environment:
@@ -79,9 +80,6 @@ def _templates() -> jinja2.Environment:
     made = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     made.globals["zip"] = zip
     return made
-
-
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True, eq=False)

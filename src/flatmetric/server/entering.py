@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection
 
 from flatmetric.errors import InputError, printable
 from flatmetric.options.base import assignments, numbers
-from flatmetric.options.reading import ReadOptions
+from flatmetric.options.reading import OF_A_SUBMISSION, ReadOptions
 from flatmetric.server.accounts import LONGEST_NAME, Visitor, checked_name
 from flatmetric.server.audit import add_to_log, in_turn
 from flatmetric.server.database import DeniedError, locked
@@ -23,8 +23,6 @@ from flatmetric.server.schema import failures, submissions
 from flatmetric.server.web_board import Version, WebBoard
 
 _LONGEST_FILE = 200  # characters of a file's name
-READING = ("format", "unit", "pixel_size", "frame_base", "origin", "swap_xy", "columns", "skip_bad_rows")
-"""The reading options that a team may give."""
 
 
 def reading_of(given: Mapping[str, str]) -> dict[str, Any]:
@@ -37,7 +35,7 @@ def reading_of(given: Mapping[str, str]) -> dict[str, Any]:
     """
     try:
         found: dict[str, Any] = {}
-        for name in READING:
+        for name in OF_A_SUBMISSION:
             text = given.get(name, "").strip()
             if not text:
                 continue

@@ -95,8 +95,7 @@ def representatives(connection: Connection, version: Version, board: str) -> lis
     for row in connection.execute(found.order_by(submissions.c.handed_in, submissions.c.id)).mappings():
         name = row["team"], row["dataset"], row["program"]
         before = chosen.get(name)
-        gone = row["withdrawn"] is not None or row["excluded"] is not None
-        if before is not None and not _is_gone(before) and (gone or (by_marks and before["marked"])):
+        if before is not None and not _is_gone(before) and (_is_gone(row) or (by_marks and before["marked"])):
             continue
         chosen[name] = dict(row)
     for one in chosen.values():
@@ -104,7 +103,7 @@ def representatives(connection: Connection, version: Version, board: str) -> lis
     return list(chosen.values())
 
 
-def _is_gone(row: Mapping[str, Any]) -> bool:
+def _is_gone(row: Any) -> bool:
     return row["withdrawn"] is not None or row["excluded"] is not None
 
 
@@ -114,7 +113,7 @@ def name_on_board(row: Mapping[str, Any]) -> str:
 
 
 def ranked(
-    board: WebBoard, version: Version, rows: Sequence[Mapping[str, Any]], options: RankOptions
+    rows: Sequence[Mapping[str, Any]], options: RankOptions
 ) -> tuple[Leaderboard, dict[tuple[str, str], Mapping[str, Any]]]:
     """The leaderboard of such scores, exact, and its rows by data set and name."""
     named: dict[tuple[str, str], Mapping[str, Any]] = {}
@@ -145,7 +144,7 @@ def make_snapshot(board: WebBoard, version: Version, which: str) -> None:
         rows = representatives(connection, version, which)
         basis = connection.execute(sa.select(sa.func.coalesce(sa.func.max(scores.c.id), 0))).scalar_one()
         tries = dict(_tries(connection))
-    exact, named = ranked(board, version, rows, options)
+    exact, named = ranked(rows, options)
     content = _shown(exact, named, tries)
     with board.database.writing() as connection:
         here = snapshots.c.version == version.id, snapshots.c.board == which

@@ -18,7 +18,7 @@ import uvicorn
 
 from flatmetric.errors import InputError
 from flatmetric.options.base import takes
-from flatmetric.options.serving import ServeOptions, WorkOptions
+from flatmetric.options.serving import LOOPBACK, ServeOptions, WorkOptions
 from flatmetric.server.accounts import make_link
 from flatmetric.server.app import application
 from flatmetric.server.asking import Site
@@ -28,7 +28,6 @@ from flatmetric.server.schema import sessions, submissions, teams, versions
 from flatmetric.server.web_board import OWN_FOLDER, WebBoard
 from flatmetric.server.worker import Worker
 
-_LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _AGAIN_S = 1.0  # before a worker that has ended is started again
 _SCRIPT = "from flatmetric.server.serve import own_worker; own_worker()"
 
@@ -46,7 +45,7 @@ def serve(
     announce
         Called with the address, and with the link for the organiser as long as there is none.
     """
-    if options.url is None and options.host not in _LOOPBACK:
+    if options.url is None and options.host not in LOOPBACK:
         raise InputError(
             f"host is {options.host}, which others reach; give url= too, the address of the board for people"
         )

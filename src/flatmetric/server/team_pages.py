@@ -13,11 +13,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from flatmetric.metrics.table import LEADERBOARD
+from flatmetric.options.reading import OF_A_SUBMISSION
 from flatmetric.server import accounts
 from flatmetric.server.asking import Ask, Endpoint, json_answer, redirect
 from flatmetric.server.database import DeniedError
 from flatmetric.server.entering import (
-    READING,
     add_upload,
     check_may_upload,
     hand_in,
@@ -117,7 +117,7 @@ def _history(ask: Ask) -> Response:
 def _submit(ask: Ask) -> Response:
     with ask.board.database.reading() as connection:
         version = ask.board.newest(connection)
-    return ask.page("submit", datasets=list(version.truths), reading=READING)
+    return ask.page("submit", datasets=list(version.truths), reading=OF_A_SUBMISSION)
 
 
 async def _upload(ask: Ask) -> Response:
@@ -185,7 +185,13 @@ def _submission(ask: Ask) -> Response:
         left = quota_left(connection, at, version.rules, one["team"], one["dataset"])
         before = sa.select(submissions.c.program).where(submissions.c.team == one["team"], submissions.c.program != "")
         program = connection.execute(before.order_by(submissions.c.id.desc())).scalars().first() or ""
-    given = {"one": seen, "reading": json.loads(one["reading"]), "options": READING, "left": left, "program": program}
+    given = {
+        "one": seen,
+        "reading": json.loads(one["reading"]),
+        "options": OF_A_SUBMISSION,
+        "left": left,
+        "program": program,
+    }
     given |= {"preview": json.loads(one["preview"]), "valid": one["valid"], "titles": LEADERBOARD}
     return ask.page("submission", **given)
 
@@ -279,7 +285,7 @@ def _logout(ask: Ask) -> Response:
 
 
 _FILE = {"program": "name of the program on the board", "note": "what is new, for your own history"}
-_OPTIONS = dict.fromkeys(READING, "how the file is read, as in flatmetric score")
+_OPTIONS = dict.fromkeys(OF_A_SUBMISSION, "how the file is read, as in flatmetric score")
 ENDPOINTS = [
     Endpoint("GET", "/submit", "team", _submit, "Upload a result"),
     Endpoint("GET", "/submissions", "team", _history, "The submissions of a team"),
