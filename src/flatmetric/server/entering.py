@@ -173,11 +173,15 @@ def hand_in(board: WebBoard, visitor: Visitor, number: int, program: str, note: 
         add_to_log(connection, at, visitor.logged, "handed in", **content)
 
 
+def program_before(connection: Connection, team: int) -> str:
+    """The program of a team's last submission; empty if there is none."""
+    before = sa.select(submissions.c.program).where(submissions.c.team == team, submissions.c.program != "")
+    return connection.execute(before.order_by(submissions.c.id.desc())).scalars().first() or ""
+
+
 def _usual_program(connection: Connection, one: Any) -> str:
     """The name of a program that is not given: that of the submission before, else that of the file."""
-    before = sa.select(submissions.c.program).where(submissions.c.team == one["team"], submissions.c.program != "")
-    known = connection.execute(before.order_by(submissions.c.id.desc())).scalars().first()
-    return known or str(one["file_name"]).partition(".")[0][:LONGEST_NAME]
+    return program_before(connection, one["team"]) or str(one["file_name"]).partition(".")[0][:LONGEST_NAME]
 
 
 def _check_program(connection: Connection, rules: BoardRules, team: int, program: str) -> None:

@@ -6,9 +6,10 @@ import hashlib
 import os
 import secrets
 import time
-from collections.abc import AsyncIterator
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from flatmetric._files import make_folder, open_ordinary
 from flatmetric.server.database import DeniedError, disk_faults
@@ -34,35 +35,34 @@ class FileStore:
 
     async def receive(self, pieces: AsyncIterator[bytes], most: int) -> tuple[str, int]:
         """Store what is sent; its hash and its size. If it is larger than `most` bytes, nothing is stored."""
-        part = self._parts / secrets.token_hex(16)
-        hashed, size = hashlib.sha256(), 0
-        try:
-            with disk_faults(), part.open("xb") as file:
-                async for piece in pieces:
-                    size += len(piece)
-                    if size > most:
-                        raise too_large(most)
-                    hashed.update(piece)
-                    file.write(piece)
-                self._settle(file.fileno())
-            self._keep(part, hashed.hexdigest())
-        finally:
-            part.unlink(missing_ok=True)
-        return hashed.hexdigest(), size
+        with self._part() as part:
+            async for piece in pieces:
+                if part.size + len(piece) > most:
+                    raise too_large(most)
+                part.write(piece)
+        return part.sha256, part.size
 
     def add(self, path: Path) -> str:
         """Store a copy of a file; its hash."""
-        part, hashed = self._parts / secrets.token_hex(16), hashlib.sha256()
+        with self._part() as part, open_ordinary(path) as source:
+            while piece := source.read(_PIECE):
+                part.write(piece)
+        return part.sha256
+
+    @contextmanager
+    def _part(self) -> Iterator[_Part]:
+        """A file to write to, which is stored under its hash when the block ends, and vanishes if it fails."""
+        path = self._parts / secrets.token_hex(16)
         try:
-            with disk_faults(), open_ordinary(path) as source, part.open("xb") as file:
-                while piece := source.read(_PIECE):
-                    hashed.update(piece)
-                    file.write(piece)
-                self._settle(file.fileno())
-            self._keep(part, hashed.hexdigest())
+            with disk_faults():
+                with path.open("xb") as file:
+                    part = _Part(file)
+                    yield part
+                    file.flush()
+                    os.fsync(file.fileno())
+                self._keep(path, part.sha256)
         finally:
-            part.unlink(missing_ok=True)
-        return hashed.hexdigest()
+            path.unlink(missing_ok=True)
 
     def remove(self, sha256: str) -> None:
         """Remove a file, if it is there."""
@@ -75,21 +75,31 @@ class FileStore:
                 if path.name not in known and time.time() - path.stat().st_mtime > DAY_S:
                     path.unlink()
 
-    @staticmethod
-    def _settle(file: int) -> None:
-        with disk_faults():
-            os.fsync(file)
-
     def _keep(self, part: Path, sha256: str) -> None:
         path = self.path(sha256)
-        with disk_faults():
-            path.parent.mkdir(exist_ok=True)
-            part.replace(path)
-            folder = os.open(path.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+        path.parent.mkdir(exist_ok=True)
+        part.replace(path)
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+class _Part:
+    """A file that is being written, with its size and hash so far."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._hashed, self.size = file, hashlib.sha256(), 0
+
+    @property
+    def sha256(self) -> str:
+        return self._hashed.hexdigest()
+
+    def write(self, piece: bytes) -> None:
+        self._hashed.update(piece)
+        self._file.write(piece)
+        self.size += len(piece)
 
 
 def too_large(most: int) -> DeniedError:

@@ -24,6 +24,7 @@ from flatmetric.server.entering import (
     look_again,
     mark_final,
     own_submission,
+    program_before,
     quota_left,
     reading_of,
     withdraw,
@@ -117,7 +118,7 @@ def _history(ask: Ask) -> Response:
 def _submit(ask: Ask) -> Response:
     with ask.board.database.reading() as connection:
         version = ask.board.newest(connection)
-    return ask.page("submit", datasets=list(version.truths), reading=OF_A_SUBMISSION)
+    return ask.page("submit", datasets=list(version.truths))
 
 
 async def _upload(ask: Ask) -> Response:
@@ -183,12 +184,10 @@ def _submission(ask: Ask) -> Response:
         seen = _seen(connection, ask, one)
         at, version = ask.board.database.now(connection), ask.board.newest(connection)
         left = quota_left(connection, at, version.rules, one["team"], one["dataset"])
-        before = sa.select(submissions.c.program).where(submissions.c.team == one["team"], submissions.c.program != "")
-        program = connection.execute(before.order_by(submissions.c.id.desc())).scalars().first() or ""
+        program = program_before(connection, one["team"])
     given = {
         "one": seen,
         "reading": json.loads(one["reading"]),
-        "options": OF_A_SUBMISSION,
         "left": left,
         "program": program,
     }
