@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import signal
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -420,6 +421,28 @@ def test_one_child_reads_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert len(started) == 1
     hdf5.end_children()
     assert started[0]._process.poll() is not None
+
+
+@pytest.mark.parametrize("asks_again", [False, True], ids=["then closed", "then asked"])
+def test_a_fork_that_ends_between_two_questions_leaves_the_next_file_alone(
+    asks_again: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hdf5, "_idle", {})
+    samples.picasso(tmp_path / "a.h5")
+    with opened(tmp_path / "a.h5") as file:
+        assert file.holds("locs")
+        child = file._child
+        assert child is not None
+        main = child._process.pid
+        (fork,) = Path(f"/proc/{main}/task/{main}/children").read_text().split()
+        os.kill(int(fork), signal.SIGKILL)
+        if asks_again:
+            with pytest.raises(fm.InputError, match=r"a\.h5: the HDF5 file is damaged"):
+                file.members("locs")
+    for _ in range(3):
+        assert len(fm.read(tmp_path / "a.h5")) == 3
+    assert hdf5._idle[os.getpid()] == [child]
+    hdf5.end_children()
 
 
 def test_a_fork_of_this_process_has_a_child_of_its_own(tmp_path: Path) -> None:

@@ -184,10 +184,13 @@ class _Child:
     def borrowed() -> _Child:
         """A child that nobody else uses."""
         idle = _idle.setdefault(os.getpid(), [])
-        try:
-            return idle.pop()
-        except IndexError:
-            return _Child()
+        while True:
+            try:
+                child = idle.pop()
+            except IndexError:
+                return _Child()
+            if child.has_closed():
+                return child
 
     def give_back(self) -> None:
         """Keep it for the next file."""
@@ -200,23 +203,26 @@ class _Child:
     def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
         """The answer; without one if the child ended, or took longer than `seconds`."""
         try:
-            if self._is_closing:
-                self._heard(seconds)
-                self._is_closing = False
             self._tell(request)
             return self._heard(seconds)
-        except BaseException:
+        except BaseException:  # such as Ctrl-C: this answer would be taken for that to the next question
             self.end()
             raise
 
     def close_file(self) -> None:
-        """Let go of the file; that it did so is heard before the next question."""
+        """Let go of the file."""
         self._tell({"what": "close"})
         self._is_closing = True
 
+    def has_closed(self) -> bool:
+        """Whether it let go of the file it had last; only then can it be asked about another."""
+        if self._is_closing:
+            self._is_closing = "ended" not in self._heard(_PATIENCE_S)
+        return not self._is_closing
+
     def _tell(self, request: dict[str, Any]) -> None:
         assert self._process.stdin is not None
-        with suppress(OSError):
+        with suppress(OSError, ValueError):  # a child that ended hears nothing
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
 
@@ -235,10 +241,10 @@ class _Child:
             line = self._process.stdout.readline()
         finally:
             watch.cancel()
-        if not line:
-            self.end()
-            return {"late": True} if late.is_set() else {}
-        return dict(json.loads(line))
+        with suppress(ValueError):  # a fork may end within its answer
+            return dict(json.loads(line))
+        self.end()
+        return {"late": True} if late.is_set() else {}
 
     def shared_content(self) -> npt.NDArray[np.uint8]:
         """What the shared file holds, which is emptied."""
@@ -259,8 +265,9 @@ class _Child:
 
     def end(self) -> None:
         """End the process and its forks."""
-        self._kill()
-        self._process.wait()
+        if self._process.returncode is None:
+            self._kill()
+            self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout, self._shared):
             with suppress(OSError):
                 if pipe is not None:

@@ -281,7 +281,11 @@ def _answered(file: File, request: dict[str, Any], shared: io.FileIO) -> Any:
 def _read_one(shared: io.FileIO) -> bool:
     """Answer all requests about a file, from that which opens it to that which closes it; False if there are none."""
     file: File | None = None
+    is_asked = False
     for line in iter(sys.stdin.buffer.readline, b""):
+        is_asked = is_asked or line.startswith(b'{"what": "open"')
+        if not is_asked:
+            continue  # the rest of what was asked of a fork that ended before it heard it
         request = json.loads(line)
         if request["what"] == "close":
             return True
