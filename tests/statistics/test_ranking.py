@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
+from scipy.stats import kendalltau, pearsonr, spearmanr
 
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.options.certainty import Certainty
-from flatmetric.statistics.correlations import interval_over_methods
+from flatmetric.statistics.correlations import _drawn_coefficients, _drawn_counts, interval_over_methods
 from flatmetric.statistics.entries import Entry
 from flatmetric.statistics.ranking import kind_of, new_structures, rank
 from tests.statistics.worlds import entries_of
@@ -102,3 +105,18 @@ def test_of_very_many_programs_the_true_ranks_are_in_their_sets() -> None:
         low, high = standing.rank_interval
         assert low <= place[standing.program] <= high
         assert (low > 150) == (place[standing.program] > 157), "the two kinds are told apart"
+
+
+@pytest.mark.parametrize("rows", [12, 60])
+def test_correlations_of_draws_are_those_of_the_rows_drawn(rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    values = np.column_stack([rng.integers(0, 4, rows), rng.normal(size=(rows, 2)), np.arange(rows) > 0])
+    counts = _drawn_counts([f"m{k % 6}" for k in range(rows)], 40, rng)
+    for kind, expected in (("pearson", pearsonr), ("spearman", spearmanr), ("kendall", kendalltau)):
+        for found, own in zip(_drawn_coefficients(values, kind, counts, 1), counts, strict=True):
+            drawn = np.repeat(values, own, axis=0)
+            for a, b in itertools.combinations(range(4), 2):
+                if np.ptp(drawn[:, a]) == 0 or np.ptp(drawn[:, b]) == 0:
+                    assert np.isnan(found[a, b])
+                else:
+                    assert found[a, b] == pytest.approx(expected(drawn[:, a], drawn[:, b]).statistic, abs=1e-12)
