@@ -11,6 +11,9 @@ FUZZ_FLAGS := -std=c++17 -O1 -g -ffp-contract=off -Wall -Wextra -Wpedantic -Werr
 # 3D-DAOSTORM and Picasso, without the graphical packages that they ask for.
 PROGRAMS := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps 'sdt-python>=20' 'picassosr>=0.11,<1'
 
+# Modules are compiled once, not by every process again, whatever the environment says.
+export PYTHONDONTWRITEBYTECODE :=
+
 # Where all cores have a process of their own, the threads of its linear algebra would only be in their way.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 

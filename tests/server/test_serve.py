@@ -26,7 +26,7 @@ from flatmetric.server.database import Database
 from flatmetric.server.schema import jobs, log, scores, submissions
 from tests.server.boards import PASSWORD, RULES, make_folder, new_database, result_rows, table
 
-FEW, MANY = 20, 200
+FEW, MANY = 11, 200
 _PATIENCE_S = 300.0  # the machine may be busy
 
 

@@ -27,9 +27,9 @@ QUICK = (
     "--participant",
     "dog",
     "--participant",
-    "baseline",
+    "log",
     "--twins",
-    "3",
+    "2",
     "--tune",
     "3",
     "--jobs",
@@ -67,7 +67,7 @@ def test_the_answer_comes_first_and_everything_is_written(folder: Path) -> None:
         <= content["own_result"]["expected"]
         <= content["own_result"]["interval"][1]
     )
-    assert {one["program"].removesuffix("-tuned") for one in content["programs"]} == {"dog", "baseline"}
+    assert {one["program"].removesuffix("-tuned") for one in content["programs"]} == {"dog", "log"}
     assert len(content["likeness"]) >= 12 and content["verdict"] in ("alike", "doubtful")
     page = (folder / "out" / "twin.html").read_text()
     assert page.index("expect a Flat Metric") < page.index("<figure") < page.index("All programs, best first")
@@ -139,12 +139,15 @@ def test_programs_that_are_level_are_a_tie() -> None:
 def test_figures_of_a_twin(folder: Path) -> None:
     from flatmetric.localizers.registry import StackCamera
     from flatmetric.stacks import open_stack
-    from flatmetric.twins.estimates import estimated
     from flatmetric.twins.likeness import likeness, statistics_of
+    from flatmetric.twins.memory import recalled
 
-    known, seen = estimated(
-        open_stack(folder / "movie.tif"), StackCamera(SCOPE.pixel, SCOPE.offset, 1 / SCOPE.counts_per_electron), False
-    )
+    with np.load(folder / "out" / "measured.npz") as kept:
+        key = str(kept["key"])
+    camera = StackCamera(SCOPE.pixel, SCOPE.offset, 1 / SCOPE.counts_per_electron)
+    made = recalled(folder / "out" / "measured.npz", key, open_stack(folder / "movie.tif"), camera)
+    assert made is not None
+    known, seen = made
     rows = likeness(statistics_of(seen), [statistics_of(seen), statistics_of(seen)])
     assert len(likeness_plots(rows).axes) == len(rows)
     assert [axes.get_title() for axes in side_by_side(seen, seen).axes][:2] == ["movie, one frame", "twin, one frame"]

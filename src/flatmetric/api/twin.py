@@ -145,9 +145,9 @@ def twin(
     >>> import tempfile
     >>> import flatmetric as fm
     >>> made = fm.simulate(dataset="MT4.N2.HD", out=tempfile.mkdtemp(), frames=60)
-    >>> found = fm.twin(made.stack, out=tempfile.mkdtemp(), participants=["baseline"], twins=2, tune=0)
+    >>> found = fm.twin(made.stack, out=tempfile.mkdtemp(), participants=["dog"], twins=1, tune=0)
     >>> found.choice.best.program, found.files[-1].name
-    ('baseline', 'localizations.csv')
+    ('dog', 'localizations.csv')
     """
     from flatmetric.challenges.runner import Program, taking_part
     from flatmetric.localizers.registry import METHODS, camera_of

@@ -68,10 +68,14 @@ def microtubules(field: float, depth: float, rng: np.random.Generator) -> Tubes:
     best: tuple[FloatArray, ...] = ()
     least = math.inf
     for _ in range(_DRAWS):
-        lines = _in_layer(_draw_tubes(field, rng), depth)
-        off = max(abs(math.log(_crowding(lines) / wanted)), _DEEP_MATTERS * abs(_deep(lines, depth) / _DEEP_SHARE - 1))
+        lines = _draw_tubes(field, rng)
+        off = abs(math.log(_crowding(lines) / wanted))
+        if off >= least:
+            continue
+        laid = _in_layer(lines, depth)
+        off = max(off, _DEEP_MATTERS * abs(_deep(laid, depth) / _DEEP_SHARE - 1))
         if off < least:
-            best, least = lines, off
+            best, least = laid, off
         if least < _ALIKE:
             break
     return Tubes(best, _MICROTUBULE_RADIUS_NM)
@@ -143,9 +147,10 @@ def _wandering(field: float, rng: np.random.Generator) -> FloatArray:
     outside = ((xy < 0) | (xy > field)).any(axis=1)
     xy = xy[: int(outside.argmax()) if outside.any() else len(xy)]
     rise = rng.choice((-1.0, 1.0)) * rng.uniform(0.3, 1.0)
+    along = along[: len(xy)]
     middle = along[len(xy) // 2]
     height = rise * (along - middle) / field + 0.1 * _waves(along, 2, (3000.0, 9000.0), rng)
-    return np.column_stack([xy, height[: len(xy)]])
+    return np.column_stack([xy, height])
 
 
 def _waves(along: FloatArray, count: int, lengths: tuple[float, float], rng: np.random.Generator) -> FloatArray:
