@@ -29,7 +29,7 @@ QUICK = (
     "--participant",
     "log",
     "--twins",
-    "2",
+    "3",
     "--tune",
     "3",
     "--jobs",

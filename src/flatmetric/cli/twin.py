@@ -45,7 +45,7 @@ def twin(
 ) -> None:
     """Which program for a movie? Simulate movies like it with known truth, and tune and rank programs on these.
 
-    flatmetric twin movie.tif --offset 100 --photons-per-count 0.17 --camera emccd --participant dog --twins 2 --tune 0 --out twin
+    flatmetric twin movie.tif --offset 100 --photons-per-count 0.17 --participant dog --twins 2 --tune 0 --out twin
     """
     if flags.scheduler is not None:  # its workers look for the folder
         make_folder(Path(keywords["out"]))

@@ -123,7 +123,7 @@ def _ranking(choice: Choice) -> str:
 def _likeness(rows: tuple[Resemblance, ...]) -> str:
     cells: list[list[Any]] = [
         [
-            row.name,
+            f"{row.name} (fitted)" if row.was_fitted else row.name,
             (f"{row.movie:.3g}", row.movie),
             f"{min(row.twins):.3g} to {max(row.twins):.3g}",
             row.words or "alike",
