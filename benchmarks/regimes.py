@@ -169,6 +169,17 @@ def regime_j() -> Iterator[Row]:
         yield Row("J", "Wasserstein, unequal", problem.size, ours, name, seconds, 1)
 
 
+def many_dimensions() -> Iterator[Row]:
+    """Points anywhere in a space of many dimensions, where trees rule out little."""
+    rng = np.random.default_rng(8)
+    for dims in (4, 6, 10):
+        problem = Problem(rng.uniform(0, 1000, (2500, dims)), rng.uniform(0, 1000, (2500, dims)), lam=1e5)
+        value, ours = median(partial(peers.flatmetric, problem), 5)
+        theirs, seconds = median(partial(peers.scipy_dense, problem), 3)
+        agree(value, theirs, f"{dims} dimensions")
+        yield Row("many dimensions", f"{dims} dimensions", problem.size, ours, "SciPy assignment", seconds, 1)
+
+
 def regime_k() -> Iterator[Row]:
     for what, problem in (
         ("frames of the paper", problems.paper_frames()),
@@ -374,6 +385,7 @@ REGIMES: dict[str, Callable[[], Iterator[Row]]] = {
     "growth": growth,
     "far": far,
     "far growth": far_growth,
+    "many dimensions": many_dimensions,
     "places": coincident,
     "curve": whole_curve,
 }

@@ -44,7 +44,8 @@ inline bool operator<(const Neighbour& a, const Neighbour& b) {
 template <int D>
 class KdTree {
 public:
-    static constexpr Index kLeaf = 12;  // points in a leaf, at most, unless said otherwise
+    // Points in a leaf, at most, unless said otherwise; in many dimensions boxes rule out little.
+    static constexpr Index kLeaf = D > 0 ? 12 : 48;
 
     void build(Points<D> points, Interrupt& interrupt) {
         Crew alone(interrupt);

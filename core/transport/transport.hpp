@@ -134,11 +134,13 @@ private:
     // Measured on the problems of multiscale_simplex.hpp and on 300 000 points with neighbours in reach (1.1 s on one
     // thread): a quarter and four times each value change the sum of the times by 10 % at most. The rule needs to know
     // which problems are local, not where exactly the two methods are equally fast.
-    static constexpr Index kTile = 25000;         // targets of a tile: its points and labels fit into a core's cache
-    static constexpr std::ptrdiff_t kTurns = 8;   // parts of a tile's sources after which its progress is looked at
-    static constexpr int kMostRegions = 4;        // of a part that the simplex solves one by one before it takes all
-    static constexpr double kLooks = 8.0;         // looks for a point and for each unit of sqrt(N)
-    static constexpr double kMostLooks = 400.0;   // looks for a point, however large N is
+    static constexpr Index kTile = 25000;        // targets of a tile: its points and labels fit into a core's cache
+    static constexpr std::ptrdiff_t kTurns = 8;  // parts of a tile's sources after which its progress is looked at
+    static constexpr int kMostRegions = 4;       // of a part that the simplex solves one by one before it takes all
+    // In four dimensions and more the simplex is dear: with twice the looks 2500 uniform points take a third of the
+    // time, and a cloud and the same squeezed to a fifth up to half more.
+    static constexpr double kLooks = D > 0 ? 8.0 : 16.0;         // looks for a point and for each unit of sqrt(N)
+    static constexpr double kMostLooks = D > 0 ? 400.0 : 800.0;  // looks for a point, however large N is
     static constexpr double kFreeLooks = 2000.0;  // looks that take less time than a start of the simplex
 
     // What one thread works with.
