@@ -41,6 +41,14 @@ def test_one_figure_alone(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["fig1_surfaces.csv", "fig1b.pdf", "fig1b.png"]
 
 
+def test_the_style_of_the_paper_is_another_look_of_the_same_numbers(written: Path, tmp_path: Path) -> None:
+    out = run("paper", "--out", tmp_path, "--seed", "7", "--style", "paper", *SMALL)
+    assert out.returncode == 0, out.stderr
+    same = {path.name for path in written.iterdir() if path.read_bytes() == (tmp_path / path.name).read_bytes()}
+    assert same >= {path.name for path in written.glob("*.csv")}
+    assert not same & {"fig1a.png", "fig1b.png", "fig3.png"}
+
+
 def test_the_same_seed_gives_the_same_files(written: Path, tmp_path: Path) -> None:
     run("paper", "--out", tmp_path, "--seed", "7", *SMALL)
     for path in written.iterdir():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from matplotlib.colors import to_hex
 
 import flatmetric as fm
 from flatmetric.paper.toy_example import draw, toy_example
@@ -50,6 +51,15 @@ def test_the_legend_names_the_marks() -> None:
         "creation",
         "destruction",
     ]
+
+
+def test_as_printed_the_truth_is_red_and_the_estimate_green() -> None:
+    looks = {c.get_label(): c for c in draw(toy_example(), as_printed=True).axes[0].collections}
+    colors = {
+        name: to_hex(np.asarray(looks[name].get_edgecolor())[0]) for name in ("truth", "found", "missed", "moved")
+    }
+    assert colors == {"truth": to_hex("red"), "found": to_hex("green"), "missed": "#000000", "moved": "#000000"}
+    assert to_hex(np.asarray(looks["truth"].get_facecolor())[0]) == to_hex("red")
 
 
 def test_another_seed_gives_another_draw_and_the_same_seed_the_same() -> None:

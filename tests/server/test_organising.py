@@ -311,7 +311,8 @@ def test_a_database_of_the_first_schema_is_brought_up_to_date(tmp_path: Path, ki
         connection.execute(sa.text(f"INSERT INTO submissions ({columns}) VALUES {values}"))
     board.open()
     with board.database.writing() as connection:
-        assert connection.execute(sa.select(submissions.c.note, submissions.c.program)).all() == [("", "prog")]
+        kept = connection.execute(sa.select(submissions.c.note, submissions.c.program)).all()
+        assert [tuple(row) for row in kept] == [("", "prog")]
         differences = compare_metadata(MigrationContext.configure(connection), METADATA)
         assert [one for one in differences if "alembic_version" not in str(one)] == []
         assert connection.execute(sa.select(versions.c.id)).scalars().all() == [1]

@@ -71,6 +71,6 @@ def paper_figures(*, progress: Progress | None = None, options: PaperOptions) ->
     return PaperFigures(
         out,
         figure_2=figure_2(out) if "2" in wanted else None,
-        figure_3=figure_3(out, options.experiment.seed) if "3" in wanted else None,
+        figure_3=figure_3(out, options.experiment.seed, as_printed=as_printed) if "3" in wanted else None,
         figure_1=figure_1(out, options.experiment, panels, progress, as_printed=as_printed) if panels else None,
     )

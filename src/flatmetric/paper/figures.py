@@ -71,9 +71,9 @@ def figure_2(out: Path) -> TwoDiracs:
     return numbers
 
 
-def figure_3(out: Path, seed: int = 0) -> ToyExample:
-    """Figure 3: a few points that are transported, destroyed or created."""
+def figure_3(out: Path, seed: int = 0, *, as_printed: bool = False) -> ToyExample:
+    """Figure 3: a few points that are transported, destroyed or created; in the paper's colours `as_printed`."""
     toy = toy_example.toy_example(seed)
     write_columns(toy.columns(), out / "fig3.csv")
-    save_for_print(toy_example.draw(toy), out / "fig3")
+    save_for_print(toy_example.draw(toy, as_printed=as_printed), out / "fig3")
     return toy

@@ -9,7 +9,7 @@ import numpy as np
 from flatmetric._arrays import FloatArray
 from flatmetric._dataclass import dataclass
 from flatmetric.plots import style
-from flatmetric.plots.transport_map import transport_map
+from flatmetric.plots.transport_map import OWN, MapColors, transport_map
 from flatmetric.transport.flat_metric import flat_metric
 from flatmetric.transport.result import FlatResult
 
@@ -21,6 +21,7 @@ FIELD = (1.0, 0.5)  # as in the paper
 LAM = 0.1  # as in the paper
 _KEPT = 12  # as in the paper
 _INVENTED = 3  # as in the paper
+_PRINTED = MapColors("red", "green", "black", "black", "black", filled=True)
 _SPREAD = 0.04  # of the kept points about their true places: within 2 lam, so that most are transported
 
 
@@ -73,9 +74,9 @@ def toy_example(seed: int = 0) -> ToyExample:
     return ToyExample(truth, pred, flat_metric(truth, pred, lam=LAM))
 
 
-def draw(toy: ToyExample) -> Figure:
+def draw(toy: ToyExample, *, as_printed: bool = False) -> Figure:
     """The map of the plan, as in the paper: a line for transport, a cross for an estimated point that is destroyed, a
-    plus for mass that is created at a true point.
+    plus for mass that is created at a true point; `as_printed` also in the paper's colours.
 
     Examples
     --------
@@ -86,7 +87,13 @@ def draw(toy: ToyExample) -> Figure:
     with style.house_style():
         figure = style.new_figure(6.0, 2.9)
         axes = transport_map(
-            figure.subplots(), toy.truth, toy.pred, result.pairs.truth, result.pairs.pred, scale_bar=False
+            figure.subplots(),
+            toy.truth,
+            toy.pred,
+            result.pairs.truth,
+            result.pairs.pred,
+            scale_bar=False,
+            colors=_PRINTED if as_printed else OWN,
         )
         axes.invert_yaxis()  # the paper's y points up
         axes.set(xlabel="x", ylabel="y")

@@ -7,12 +7,35 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flatmetric._arrays import FloatArray, IntArray
+from flatmetric._dataclass import dataclass
 from flatmetric.errors import InputError
 from flatmetric.plots import style
 from flatmetric.scoring.score import Score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, slots=True)
+class MapColors:
+    """The colours of a transport map; `filled` where true points are discs and not circles.
+
+    Examples
+    --------
+    >>> MapColors(truth="red").filled
+    False
+    """
+
+    truth: str = style.TRUTH
+    pred: str = style.PRED
+    moved: str = style.DISPLACED
+    missed: str = style.MISSED
+    false: str = style.FALSE
+    filled: bool = False
+
+
+OWN = MapColors()
+"""Those that keep their order in grey and for the colour-blind."""
 
 
 def transport_map(
@@ -23,6 +46,7 @@ def transport_map(
     pred_rows: IntArray,
     *,
     scale_bar: bool = True,
+    colors: MapColors = OWN,
 ) -> Axes:
     """Draw (n, 2) true and (m, 2) predicted positions in nm and the plan between them.
 
@@ -44,15 +68,16 @@ def transport_map(
 
     missed = np.setdiff1d(np.arange(len(truth)), truth_rows)
     false = np.setdiff1d(np.arange(len(pred)), pred_rows)
-    _mark(axes, truth, "truth", s=26, facecolors="none", edgecolors=style.TRUTH, linewidths=1.0, zorder=3)
-    _mark(axes, pred, "found", s=9, color=style.PRED, zorder=4)
+    inside = colors.truth if colors.filled else "none"
+    _mark(axes, truth, "truth", s=26, facecolors=inside, edgecolors=colors.truth, linewidths=1.0, zorder=3)
+    _mark(axes, pred, "found", s=26 if colors.filled else 9, color=colors.pred, zorder=4)
     if len(truth_rows):
         ends = np.stack([truth[truth_rows], pred[pred_rows]], axis=1).tolist()
-        axes.add_collection(LineCollection(ends, colors=style.DISPLACED, linewidths=1.2, label="moved", zorder=2))
+        axes.add_collection(LineCollection(ends, colors=colors.moved, linewidths=1.2, label="moved", zorder=2))
     if len(missed):
-        _mark(axes, truth[missed], "missed", s=90, marker="+", color=style.MISSED, linewidths=2, zorder=5)
+        _mark(axes, truth[missed], "missed", s=90, marker="+", color=colors.missed, linewidths=2, zorder=5)
     if len(false):
-        _mark(axes, pred[false], "false", s=70, marker="x", color=style.FALSE, zorder=5)
+        _mark(axes, pred[false], "false", s=70, marker="x", color=colors.false, zorder=5)
     axes.set_aspect("equal")
     if not axes.yaxis_inverted():
         axes.invert_yaxis()
