@@ -10,7 +10,7 @@ from flatmetric._escaping import escape
 from flatmetric.metrics.table import METRICS
 from flatmetric.reports import parts
 from flatmetric.reports.camera import Movie
-from flatmetric.reports.details import bins_of, detail_content, detail_sections
+from flatmetric.reports.details import detail_content, detail_sections
 from flatmetric.reports.html import Html, Section, choice, page, paragraph, table
 from flatmetric.reports.parts import NamedScore
 from flatmetric.reports.picture import shared_content
@@ -48,7 +48,7 @@ def comparison_page(
     together = zip(comparison.names, comparison.scores, comparison.intervals, strict=True)
     scored = [NamedScore(name, score, intervals, own[name]) for name, score, intervals in together]
     detailed = scored[:_MOST_DETAILED]
-    binned = [bins_of(one.score) for one in detailed]
+    content, binned = detail_content(detailed, scored, movie)
     few = f"The {len(detailed)} best of {len(scored)} programs can be shown side by side, to keep the file small."
     left_out = paragraph(few, "note") if len(detailed) < len(scored) else ""
     # The curves of a truth without molecules say nothing.
@@ -60,7 +60,6 @@ def comparison_page(
         Section("pairs", "Every pair", _pairs(comparison) + _lead(lead), printed=False, short="Pairs"),
         parts.method(scored[0].score, {one.name: one.score for one in scored}, command),
     ]
-    content = detail_content(detailed, binned, scored, movie)
     content["shared"] = shared_content([one.score for one in detailed])
     title = f"{len(comparison.names)} programs: Flat Metric"
     return page(

@@ -12,7 +12,7 @@ from flatmetric.reports.html import Html, Section, chart, choice, details, parag
 from flatmetric.reports.parts import PARTS, NamedScore, heading, plane
 from flatmetric.reports.picture import picture_content
 from flatmetric.scoring.breakdown import QUANTITIES, Bin, Quantity, score_in_bins
-from flatmetric.scoring.score import Score
+from flatmetric.scoring.score import Score, aside
 from flatmetric.statistics.comparison import LEAD_TO
 
 Bins = dict[Quantity, list[Bin]]
@@ -150,37 +150,44 @@ def bins_of(score: Score) -> Bins:
 
 
 def detail_content(
-    scored: Sequence[NamedScore], binned: Sequence[Bins], everyone: Sequence[NamedScore], movie: Movie | None
-) -> dict[str, Any]:
-    """What the script draws: everything about the detailed programs, budget and curve of all."""
+    scored: Sequence[NamedScore], everyone: Sequence[NamedScore], movie: Movie | None
+) -> tuple[dict[str, Any], list[Bins]]:
+    """What the script draws: everything about the detailed programs, budget and curve of all; and the bins of the
+    detailed ones, for their sections.
+    """
     scores = [one.score for one in scored]
-    frames = page_data.frames_content(scores)
-    if movie is not None:
-        worst = sorted(frames["shown"], key=lambda one: -max(each["cost"] for each in one["programs"]))
-        frames["camera"] = camera_content(movie, [one["frame"] for one in worst])
-    programs = [
-        {
-            "name": one.name,
-            "series": page_data.series_content(one.score),
-            "field": page_data.field_content(one.score),
-            "errors": errors,
-            "bins": {quantity: _steps(each) for quantity, each in bins.items()},
+    with aside(scores[0].matched.threads) as begun:
+        bins_of_all = begun(lambda: [bins_of(score) for score in scores])
+        frames = page_data.frames_content(scores)
+        if movie is not None:
+            worst = sorted(frames["shown"], key=lambda one: -max(each["cost"] for each in one["programs"]))
+            frames["camera"] = camera_content(movie, [one["frame"] for one in worst])
+        programs = [
+            {
+                "name": one.name,
+                "series": page_data.series_content(one.score),
+                "field": page_data.field_content(one.score),
+                "errors": errors,
+            }
+            for one, errors in zip(scored, page_data.errors_content(scores), strict=True)
+        ]
+        content = {
+            "kind": "score",
+            "unit": scored[0].unit,
+            "lam": scored[0].score.lam,
+            "quantities": dict(QUANTITIES),
+            "picture": picture_content(scores),
+            "frames": frames,
+            "programs": programs,
+            "curves": [
+                {"name": one.name, **page_data.curve_content(one.score, max(LEAD_TO, 2 * one.score.lam))}
+                for one in everyone
+            ],
         }
-        for one, bins, errors in zip(scored, binned, page_data.errors_content(scores), strict=True)
-    ]
-    return {
-        "kind": "score",
-        "unit": scored[0].unit,
-        "lam": scored[0].score.lam,
-        "quantities": dict(QUANTITIES),
-        "picture": picture_content(scores),
-        "frames": frames,
-        "programs": programs,
-        "curves": [
-            {"name": one.name, **page_data.curve_content(one.score, max(LEAD_TO, 2 * one.score.lam))}
-            for one in everyone
-        ],
-    }
+        binned = bins_of_all()
+    for program, bins in zip(programs, binned, strict=True):
+        program["bins"] = {quantity: _steps(each) for quantity, each in bins.items()}
+    return content, binned
 
 
 def _steps(bins: Sequence[Bin]) -> dict[str, Any]:

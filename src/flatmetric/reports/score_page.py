@@ -5,7 +5,7 @@ from __future__ import annotations
 from flatmetric._escaping import escape
 from flatmetric.reports import parts
 from flatmetric.reports.camera import Movie
-from flatmetric.reports.details import bins_of, detail_content, detail_sections
+from flatmetric.reports.details import detail_content, detail_sections
 from flatmetric.reports.html import page
 from flatmetric.reports.parts import NamedScore
 
@@ -22,7 +22,7 @@ def score_page(scored: NamedScore, command: str, movie: Movie | None = None) -> 
     >>> "On average 65.0 nm per molecule" in html
     True
     """
-    binned = [bins_of(scored.score)]
+    content, binned = detail_content([scored], [scored], movie)
     places = ["a"]
     first = (
         f"{parts.findings(scored)}<div class='first'><div class='words'><h1>{escape(scored.name)}</h1>"
@@ -35,5 +35,4 @@ def score_page(scored: NamedScore, command: str, movie: Movie | None = None) -> 
         parts.all_metrics(scored),
         parts.method(scored.score, {scored.name: scored.score}, command),
     ]
-    content = detail_content([scored], binned, [scored], movie)
     return page(f"{scored.name}: Flat Metric", first, sections, content, drawer=parts.definitions())

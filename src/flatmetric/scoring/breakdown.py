@@ -275,8 +275,12 @@ def _neighbours(score: Score) -> tuple[FloatArray, FloatArray]:
     """The distance in nm from each row to the nearest other true row of its frame that counts."""
     matched = score.matched
     kept, dim, threads = matched.kept_truth, matched.dim, matched.threads
-    distance, _ = neighbours(kept, matched.truth, dim=dim, threads=threads)
-    distance[matched.truth_kept], _ = neighbours(kept, kept, dim=dim, apart=True, threads=threads)
+    among_kept, _ = neighbours(kept, kept, dim=dim, apart=True, threads=threads)
+    if kept is matched.truth:
+        distance = among_kept
+    else:
+        distance, _ = neighbours(kept, matched.truth, dim=dim, threads=threads)
+        distance[matched.truth_kept] = among_kept
     of_pred, _ = neighbours(kept, matched.pred, dim=dim, threads=threads)
     finite = distance[np.isfinite(distance)]
     if len(finite) == 0:
