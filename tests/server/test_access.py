@@ -6,15 +6,17 @@ import io
 import itertools
 import re
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from starlette.testclient import TestClient
 
-from flatmetric.server.app import ENDPOINTS
+from flatmetric.server.app import ENDPOINTS, application
 from flatmetric.server.asking import Endpoint, Site
-from flatmetric.server.schema import log, sessions, teams, tokens
+from flatmetric.server.schema import failures, log, sessions, teams, tokens
 from tests.server.boards import CHEAP, PASSWORD, RULES, Person, Scene, result_rows, scene, table, truth_rows
 
 # What each may ask for, besides what everybody may: written down here, so that a slip in the table of addresses shows.
@@ -195,6 +197,69 @@ def test_no_name_becomes_a_part_of_a_page(here: Scene) -> None:
     for bad in ("\u202eAnn", "", "   ", "x" * 41, "!!"):
         here.visitor().post("/register", 422, name=bad, password=PASSWORD)
     here.visitor().post("/register", 400, name="a\u0000b", password=PASSWORD)
+
+
+def test_a_name_logs_in_however_it_is_typed(here: Scene) -> None:
+    here.team("Two  Words\u00b2")
+    for name in ("two words2", "Two  Words\u00b2", "TWO WORDS2"):
+        here.visitor().post("/login", name=name, password=PASSWORD)
+    here.team("\u00df" * 31)  # longer without case
+    here.visitor().post("/register", 409, name="two WORDS2", password=PASSWORD)
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://Board.Example.org", "board.example.org"),
+        ("https://board.example.org:443", "board.example.org"),
+        ("http://[::1]:8765", "[::1]:8765"),
+        ("http://localhost:8000", "127.0.0.1:8000"),
+    ],
+)
+def test_a_board_is_reached_as_browsers_write_its_address(here: Scene, url: str, host: str) -> None:
+    client = TestClient(application(Site(here.board, url, CHEAP)), base_url=url.lower())
+    assert client.get("/", headers={"Host": host}).status_code == 200
+    assert client.get("/", headers={"Host": "elsewhere.org"}).status_code == 400
+
+
+def test_nothing_that_was_sent_is_lost_without_a_word(here: Scene) -> None:
+    """Fields of an unknown kind, or of an unknown name."""
+    ann = here.team("Ann")
+    number = ann.upload(table(result_rows(20)))["id"]
+    path, token = f"/api/submissions/{number}", {"X-CSRF": ann.csrf}
+    for kind, body, status in (
+        ("text/plain", '{"program": "mine"}', 415),
+        ("application/x-www-form-urlencoded", '{"program": "mine"}', 400),
+        ("application/JSON; charset=utf-8", '{"program": "mine"}', 202),
+    ):
+        answer = ann.client.post(f"{path}/hand-in", content=body, headers=token | {"Content-Type": kind})
+        assert answer.status_code == status, (kind, answer.text)
+    assert ann.see(number)["program"] == "mine"
+    assert "there is no option frame_bas" in ann.upload(table(result_rows(21)), status=422, frame_bas="0")["error"]
+    for answer in (ann.client.get("/api/nothing"), ann.client.post("/api/board")):
+        assert answer.status_code in (404, 405) and answer.json()["error"]
+
+
+def test_what_comes_at_the_same_time_is_counted_once(tmp_path: Path, kind: str, quick: None) -> None:
+    """Logins of a class, and one name that several want."""
+    with scene(tmp_path / "b", kind) as here, ThreadPoolExecutor(6) as pool:
+        people = [here.visitor() for _ in range(6)]
+
+        def register(person: Person) -> int:
+            form = {"name": "Ann", "password": PASSWORD, "csrf": ""}
+            return person.client.post("/register", data=form, follow_redirects=False).status_code
+
+        assert sorted(pool.map(register, people)) == [303, *[409] * 5]
+        with here.board.database.writing() as connection:
+            connection.execute(failures.delete())
+
+        def login(person: Person) -> int:
+            form = {"name": "Ann", "password": PASSWORD, "csrf": person.csrf}
+            return person.client.post("/login", data=form, follow_redirects=False).status_code
+
+        assert set(pool.map(login, [here.visitor() for _ in range(5)])) == {303}
+        with here.board.database.reading() as connection:
+            assert connection.execute(sa.select(sa.func.count()).select_from(teams)).scalar_one() == 1
 
 
 def test_what_no_browser_sends_is_refused_and_not_a_fault(here: Scene) -> None:

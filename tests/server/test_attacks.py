@@ -9,15 +9,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 
 from flatmetric.challenges.redaction import step_of, to_step
 from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.options.certainty import Certainty
 from flatmetric.server import worker
 from flatmetric.server.ladder import is_new_best, shown_step
+from flatmetric.server.schema import scores
 from flatmetric.statistics.entries import Entry
 from flatmetric.statistics.ranking import rank
-from tests.server.boards import Scene, result_rows, scene, table, truth_rows
+from tests.server.boards import RULES, Scene, result_rows, scene, table, truth_rows
 
 FRAMES, TRIES = 1000, 1000
 SPREAD = 20.0  # nm, of what a frame costs: the standard error of 1000 frames is 0.63 nm
@@ -156,6 +158,39 @@ def test_no_number_shows_the_distance_of_one_molecule(
             assert len({one["metrics"][name] for one in shown}) <= 2, (name, shown)
         steps = {round(one["flat_metric"] / one["step"]) for one in shown}
         assert max(steps, default=0) - min(steps, default=0) <= 1
+
+
+@pytest.mark.parametrize("final", [False, True])
+def test_nothing_tells_whether_a_result_is_worse_than_an_empty_file(tmp_path: Path, quick: None, final: bool) -> None:
+    """That would be an exact comparison with the truth, by which one molecule is found in forty tries."""
+    few = result_rows(20)[::4]
+    rng = np.random.default_rng(7)
+    false = np.column_stack([rng.integers(1, 61, 300), rng.uniform(200, 6200, (300, 2))])
+    with scene(tmp_path / "b", rules=RULES + ("final = true\n" if final else "")) as here:
+        ann, told = here.team("Ann"), []
+        numbers = [ann.hand_in(table(rows))["id"] for rows in (result_rows(20), few, np.vstack([few, false]))]
+        here.work()
+        with here.board.database.reading() as connection:
+            values = connection.execute(sa.select(scores.c.value).order_by(scores.c.submission)).scalars().all()
+        assert values[1] < LAM < values[2]
+        for number in numbers[1:]:
+            seen = ann.see(number)
+            told.append({name: seen[name] for name in ("state", "sentence", "wrong", "notes", "refunded", "result")})
+        assert told[0] == told[1]
+
+
+def test_nothing_is_told_of_the_final_board_before_it_opens(tmp_path: Path, quick: None) -> None:
+    swapped = result_rows(20)[:, [0, 2, 1]]
+    with scene(tmp_path / "b", rules=RULES + "final = true\n") as here:
+        organiser, ann = here.organiser(), here.team("Ann")
+        number = ann.hand_in(table(swapped))["id"]
+        here.work()
+        seen = ann.see(number)
+        assert seen["sentence"] == "its place is shown when the board closes"
+        assert seen["wrong"] == [] and seen["notes"] == [] and seen["refunded"] is None
+        organiser.post("/organiser/close")
+        here.work()
+        assert "exchanged" in ann.see(number)["sentence"]
 
 
 def test_failures_are_not_free_for_ever(here: Scene, monkeypatch: pytest.MonkeyPatch) -> None:

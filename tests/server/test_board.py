@@ -202,6 +202,8 @@ def test_the_final_board_opens_when_the_challenge_closes(tmp_path: Path, kind: s
         here.work()
         assert [one["name"] for one in here.rows(which="final")] == ["prog (Bob)", "prog (Ann)"]
         assert "closed at" in ann.upload(table(result_rows(9)), status=409)["error"]
+        answer = ann.client.delete("/api/submissions/1", headers={"X-CSRF": ann.csrf})
+        assert answer.status_code == 409 and "what was handed in stays" in answer.json()["error"]
         assert "MT1, final" in here.visitor().get("/")
 
 

@@ -16,7 +16,7 @@ import flatmetric as fm
 from flatmetric.server.audit import check_log, log_head
 from flatmetric.server.schema import jobs, log, scores, versions
 from flatmetric.server.web_board import WebBoard
-from tests.server.boards import PASSWORD, Person, Scene, result_rows, scene, table, truth_rows
+from tests.server.boards import PASSWORD, RULES, Person, Scene, result_rows, scene, table, truth_rows
 
 
 def put_truth(organiser: Person, content: bytes, dataset: str = "MT1", status: int = 201) -> None:
@@ -103,7 +103,7 @@ def test_rules_in_files_hold_as_they_were_applied(here: Scene) -> None:
     here.work()
     with here.board.database.reading() as connection:
         assert len(set(connection.execute(sa.select(scores.c.value)).scalars())) == 1
-    assert "score in the rules is" in organiser.get("/organiser")
+    assert "score.protocol is server/rules/" in organiser.get("/organiser")
     rules.write_text("tolerance = 'wide'\n")
     assert here.visitor().client.get("/rules").status_code == 200
 
@@ -167,7 +167,9 @@ def test_what_teams_are_told_must_fit_the_truth(here: Scene) -> None:
     for told, sentence in (
         ("frames = [1, 50]", "the truth has frames 1 to 60"),
         ("frames = [1, 60]\nfield = [64, 64]", "the truth reaches to"),
-        ("frames = [1, 60]\nfinal_frames = [21, 40]", "the first or the last of these"),
+        ("frames = [1, 60]\nfinal_frames = [21, 40]", "give the first or the last part of datasets.MT1.frames"),
+        ("final_frames = [21, 40]", "needs datasets.MT1.frames"),
+        ("frames = [1, 200]", "the truth ends at frame 60"),
         ("frames = [60, 1]", "give the first and the last frame"),
     ):
         (here.board.folder / "board.toml").write_text(f"[datasets.MT1]\n{told}\n")
@@ -181,6 +183,67 @@ def test_closing_a_board_that_has_not_opened_changes_nothing(here: Scene) -> Non
     before = path.read_text()
     organiser.post("/organiser/close", 422)
     assert path.read_text() == before
+
+
+def test_closing_applies_nothing_else(here: Scene) -> None:
+    organiser = here.organiser()
+    put_truth(organiser, table(truth_rows(5)))
+    assert "the truth of MT1 was replaced" in organiser.post("/organiser/close", 409)
+    assert "closes" not in (here.board.folder / "board.toml").read_text()
+
+
+def test_any_name_can_be_archived(here: Scene) -> None:
+    organiser, ann = here.organiser(), here.team("A" * 40)
+    organiser.post("/organiser/rules", rules="programs_per_team = 4\n" + RULES)
+    organiser.post("/organiser/apply", reason="more programs")
+    names = {"a/b": "mine.csv", "a-b": "mine.csv", ".NET": "mine.csv", "p" * 40: "x." + "a" * 190}
+    for seed, (program, name) in enumerate(names.items()):
+        ann.hand_in(table(result_rows(20, seed=seed)), program, name=name)
+    here.work()
+    answer = organiser.client.get("/organiser/export?whole=yes")
+    assert answer.status_code == 200
+    held = [one for one in zipfile.ZipFile(io.BytesIO(answer.content)).namelist() if "/results/" in one]
+    assert len(held) == len(names) and not any(Path(one).name.startswith(".") for one in held)
+
+
+def test_a_truth_of_any_name_is_the_truth(here: Scene) -> None:
+    organiser = here.organiser()
+    answer = organiser.client.put(
+        "/api/datasets/MT1/truth",
+        params={"name": "truth.json"},
+        content=table(truth_rows(5)),
+        headers={"X-CSRF": organiser.csrf},
+    )
+    assert answer.status_code == 201
+    assert [path.name for path in (here.board.folder / "MT1").iterdir()] == ["truth.csv"]
+
+
+def test_organisers_leave_the_submissions_of_teams_alone(here: Scene) -> None:
+    organiser, ann = here.organiser(), here.team("Ann")
+    number = ann.hand_in(table(result_rows(15)))["id"]
+    waiting = ann.upload(table(result_rows(16)))["id"]
+    here.work()
+    organiser.post(f"/submissions/{number}/withdraw", 404)
+    organiser.post(f"/submissions/{waiting}/hand-in", 404, program="prog")
+    assert "Hand in</button>" not in organiser.get(f"/submissions/{waiting}") and len(here.rows()) == 1
+
+
+def test_a_deleted_account_leaves_the_board_while_another_version_is_made(here: Scene) -> None:
+    organiser, ann = here.organiser(), here.team("Ann")
+    ann.hand_in(table(result_rows(15)))
+    here.work()
+    put_truth(organiser, table(truth_rows(5)))
+    organiser.post("/organiser/apply", reason="a better truth")  # and nothing is scored yet
+    ann.post("/account/delete", password=PASSWORD)
+    with here.board.database.reading() as connection:
+        waiting = sa.select(jobs.c.version).where(jobs.c.kind == "rank", jobs.c.state == "queued")
+        assert set(connection.execute(waiting).scalars()) == {1, 2}
+
+
+def test_what_changed_in_the_rules_is_told_one_by_one(here: Scene) -> None:
+    organiser = here.organiser()
+    organiser.post("/organiser/rules", rules=RULES.replace("[1, 60]", "[1, 61]"))
+    assert "datasets.MT1.frames is [1, 61], and was [1, 60]" in organiser.get("/organiser")
 
 
 def test_mistakes_in_the_rules_change_nothing(here: Scene) -> None:
@@ -237,7 +300,9 @@ def test_an_archive_holds_the_board_and_its_checksums(here: Scene) -> None:
 
 
 def test_a_backup_can_be_served(tmp_path: Path, quick: None) -> None:
-    with scene(tmp_path / "b") as here:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "rules.toml").write_text("tolerance = 200\n")
+    with scene(tmp_path / "b", rules=RULES + "[score]\nprotocol = 'rules.toml'\n") as here:
         organiser, ann = here.organiser(), here.team("Ann")
         ann.hand_in(table(result_rows(15)))
         here.work()
@@ -248,18 +313,23 @@ def test_a_backup_can_be_served(tmp_path: Path, quick: None) -> None:
     again.work()
     assert again.rows() == rows
     again.visitor().post("/login", name="Ann", password=PASSWORD)
+    again.visitor().get("/rules")
+    again.team("Bob").hand_in(table(result_rows(25)))
+    again.work()
+    assert len(again.rows()) == 2
     again.board.database.close()
 
 
 def test_the_log_can_only_be_added_to(here: Scene) -> None:
     organiser, ann = here.organiser(), here.team("Ann")
     ann.hand_in(table(result_rows(15)))
+    organiser.client.get("/organiser/export")
     here.work()
     head = here.visitor().client.get("/log/head").json()
     with here.board.database.reading() as connection:
         assert check_log(connection) is None and log_head(connection) == head
         told = connection.execute(sa.select(log.c.what)).scalars().all()
-    assert {"new version", "registered", "uploaded", "handed in", "scored"} <= set(told)
+    assert {"new version", "registered", "uploaded", "handed in", "scored", "archive downloaded"} <= set(told)
     for change in (log.update().values(who="nobody"), log.delete()):
         with pytest.raises(exc.DBAPIError), here.board.database.engine.begin() as connection:
             connection.execute(change)

@@ -123,7 +123,7 @@ def submit(
 
 
 def _text(value: Any) -> str:
-    if value in (None, False):
+    if value is None or value is False:
         return ""
     if isinstance(value, Mapping):
         return ",".join(f"{name}={place}" for name, place in value.items())

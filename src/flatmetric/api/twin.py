@@ -157,6 +157,7 @@ def twin(
     from flatmetric.stacks import open_stack
     from flatmetric.twins.doubts import doubts_about
     from flatmetric.twins.likeness import likeness, statistics_of, verdict
+    from flatmetric.twins.own_result import TOO_FEW
     from flatmetric.twins.ranking import choice, weaknesses
     from flatmetric.twins.seen import seen_in
 
@@ -165,7 +166,9 @@ def twin(
     stack = open_stack(path)
     camera = camera_of(stack, **plain(options.camera))
     if not camera.in_photons:
-        raise InputError(f"{camera.assumption}: a twin needs photons")
+        missing = [name for name in ("offset", "photons_per_count") if getattr(options.camera, name) is None]
+        needed = " and ".join(f"{name}=" for name in missing)
+        raise InputError(f"{path}: a twin needs photons, and the noise doesn't show those of the camera; give {needed}")
     beads = _beads(options, stack, camera)
     methods = taking_part(options.participants, [Gaussian() if beads is None else beads])
     if not options.participants:  # of a movie the spot is not known
@@ -198,6 +201,8 @@ def twin(
         weak = weaknesses(scores[chosen.best.program])
         if mine is not None:
             expected = _expected(mine, found, chosen, best, folder, twins, options.metrics.lam, dim)
+            if expected is None:
+                doubts.append(TOO_FEW)
     else:
         (out / _FOUND).unlink(missing_ok=True)  # of an earlier run
     made = Twin(known, tuple(doubts), tuple(rows), judged, chosen, tuple(weak), expected, failures, tuple(files))

@@ -147,7 +147,18 @@ def _unique(
 
 
 def _is_table(path: Path) -> bool:
-    return path.is_file() and path.suffix not in (*_SIDE_FILES, *_WORDS) and not path.name.startswith(".")
+    return path.is_file() and may_be_table(path)
+
+
+def may_be_table(path: Path) -> bool:
+    """Whether a file of this name would be taken for a table.
+
+    Examples
+    --------
+    >>> may_be_table(Path("truth.csv")), may_be_table(Path("truth.json"))
+    (True, False)
+    """
+    return path.suffix not in (*_SIDE_FILES, *_WORDS) and not path.name.startswith(".")
 
 
 def _not_a_result(path: Path, tables: Sequence[Path]) -> str | None:

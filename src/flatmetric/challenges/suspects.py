@@ -31,7 +31,8 @@ class Suspects:
     """What looks wrong with results.
 
     `remarks` are sentences by result, only for those with which something is wrong, and `marks` the same in a word or
-    two. `wrong` are the results that certainly are, so that they say nothing about a program. `shared` are
+    two. `wrong` are the results that certainly are, so that they say nothing about a program; `certain` are those of
+    them that are so whatever their Flat Metric. `shared` are
     remarks on the truth and the rules of a data set, `notes` are what is worth knowing about a result and no more;
     `findings` are those of each result alone.
     """
@@ -39,6 +40,7 @@ class Suspects:
     remarks: dict[Result, list[str]] = field(default_factory=dict)
     marks: dict[Result, str] = field(default_factory=dict)
     wrong: frozenset[Result] = frozenset()
+    certain: frozenset[Result] = frozenset()
     shared: dict[str, tuple[str, ...]] = field(default_factory=dict)
     notes: dict[Result, list[str]] = field(default_factory=dict)
     findings: dict[Result, tuple[Finding, ...]] = field(default_factory=dict)
@@ -57,6 +59,7 @@ def find_suspects(entries: Sequence[Entry], lam: float) -> Suspects:
     marks: dict[Result, str] = {}
     notes: dict[Result, list[str]] = {}
     wrong: set[Result] = set()
+    known: set[Result] = set()
     shared, findings = _of_files(_with_common_pixels(entries))
     copies = _copies_of(entries)
     for entry in entries:
@@ -79,9 +82,11 @@ def find_suspects(entries: Sequence[Entry], lam: float) -> Suspects:
         if noted:
             notes[result] = noted
         worse = value is not None and value > lam and bool(own)
-        if worse or entry.closeness.exact >= _ON_THE_TRUTH or certain:
+        if entry.closeness.exact >= _ON_THE_TRUTH or certain:
+            known.add(result)
+        if worse or result in known:
             wrong.add(result)
-    return Suspects(remarks, marks, frozenset(wrong), shared, notes, findings)
+    return Suspects(remarks, marks, frozenset(wrong), frozenset(known), shared, notes, findings)
 
 
 def _is_certain(finding: Finding) -> bool:

@@ -133,6 +133,17 @@ class StackCamera:
     in_photons: bool = True
 
 
+def _check_offset(stack: Stack, offset: float) -> None:
+    if not math.isfinite(offset):
+        raise InputError(f"offset is {offset}; give a number of counts")
+    ((_, first),) = stack.images([1])
+    if 0 < (largest := float(first.max())) < offset:
+        raise InputError(
+            f"offset is {offset:g}, but the brightest pixel of the first frame has {largest:g} counts; "
+            "give what the camera writes in the dark"
+        )
+
+
 def camera_of(
     stack: Stack, pixel_size: float | None = None, offset: float | None = None, photons_per_count: float | None = None
 ) -> StackCamera:
@@ -146,17 +157,20 @@ def camera_of(
     if known is not None:
         offset = known.offset if offset is None else offset
         photons_per_count = known.photons_per_count if photons_per_count is None else photons_per_count
-    if offset is not None and not math.isfinite(offset):
-        raise InputError(f"offset is {offset}; give a number of counts")
+    if offset is not None:
+        _check_offset(stack, offset)
     if photons_per_count is not None and not 0 < photons_per_count < 1e6:
         raise InputError(f"photons_per_count is {photons_per_count}; give a number above 0")
     if offset is not None and photons_per_count is not None:
         return StackCamera(pixel_size, offset, photons_per_count)
     measured = photon_transfer(stack, offset)
     if measured is None:
+        missing = [
+            name for name, one in (("offset=", offset), ("photons_per_count=", photons_per_count)) if one is None
+        ]
         assumption = (
             f"{stack.path}: the camera is not known, so thresholds and photons are in counts above "
-            f"{offset or 0:g}; give offset= and photons_per_count="
+            f"{offset or 0:g}; give {' and '.join(missing)}"
         )
         return StackCamera(pixel_size, offset or 0.0, photons_per_count or 1.0, assumption, in_photons=False)
     found = [

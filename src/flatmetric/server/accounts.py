@@ -13,10 +13,11 @@ import sqlalchemy as sa
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 from sqlalchemy.engine import Connection
+from sqlalchemy.exc import IntegrityError
 
 from flatmetric._dataclass import dataclass
 from flatmetric.server.audit import add_to_log
-from flatmetric.server.database import DeniedError
+from flatmetric.server.database import DeniedError, locked_or_new
 from flatmetric.server.rules import DAY_S
 from flatmetric.server.schema import failures, links, sessions, submissions, teams, tokens, versions
 
@@ -26,10 +27,12 @@ SESSION_S = 14 * DAY_S
 """How long a login lasts, s."""
 _LINK_S = {"organiser": 7 * DAY_S, "register": 30 * DAY_S, "password": 2 * DAY_S}
 _FREE_TRIES = {"account": 5, "address": 30, "register": 60}  # before each costs a wait; a course may share an address
+_AT_ONCE_S = 0.5  # two tries may come at the same time, and wait for each other
 _LONGEST_WAIT_S = 900.0  # an attacker must not lock a team out for a day
 _MOST_TOKENS = 20  # of a team
 LONGEST_NAME = 40
 """Characters of the name of a team or program: fits a column of the board."""
+_LONGEST_FOLDED = 60  # characters: without case some letters become two or three
 _PASSWORD = (10, 200)  # characters: short ones are guessed, and long ones cost time to hash
 _SECRET_BYTES = 32  # 256 bits, which nobody guesses
 
@@ -87,12 +90,27 @@ def checked_name(name: str) -> str:
     >>> checked_name("  Team A ")
     'Team A'
     """
-    name = " ".join(unicodedata.normalize("NFKC", name).split())
+    name = _plain(name)
     if not name or not name.isprintable() or not any(letter.isalnum() for letter in name):
         raise DeniedError(422, "the name is empty or has characters that can't be shown; give another")
     if len(name) > LONGEST_NAME:
         raise DeniedError(422, f"the name has {len(name)} characters; give at most {LONGEST_NAME}")
     return name
+
+
+def folded(name: str) -> str:
+    """A name as names are compared: however it was typed, without case, and as long as the database takes.
+
+    Examples
+    --------
+    >>> folded("Team\u00b2  A") == folded("team2 a")
+    True
+    """
+    return _plain(_plain(name).casefold())[:_LONGEST_FOLDED]
+
+
+def _plain(name: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", name).split())
 
 
 def checked_password(password: str) -> str:
@@ -105,11 +123,11 @@ def checked_password(password: str) -> str:
 
 def add_team(connection: Connection, at: float, name: str, hashed: str | None, role: Role = "team") -> int:
     """The number of a new team; an error if the name is taken."""
-    folded = name.casefold()
-    if connection.execute(sa.select(teams.c.id).where(teams.c.folded == folded)).first() is not None:
-        raise DeniedError(409, "there is a team of that name; give another, or log in")
-    row = teams.insert().values(name=name, folded=folded, password=hashed, role=role, created=at).returning(teams.c.id)
-    number = int(connection.execute(row).scalar_one())
+    row = teams.insert().values(name=name, folded=folded(name), password=hashed, role=role, created=at)
+    try:
+        number = int(connection.execute(row.returning(teams.c.id)).scalar_one())
+    except IntegrityError as error:
+        raise DeniedError(409, "there is a team of that name; give another, or log in") from error
     add_to_log(connection, at, "organiser" if role == "organiser" else f"team {number}", "registered", team=number)
     return number
 
@@ -200,17 +218,13 @@ def take_try(connection: Connection, at: float, *keys: str) -> None:
     After some tries each doubles the wait for the next; those that succeed are given back.
     """
     for key in keys:
-        row = connection.execute(sa.select(failures).where(failures.c.key == key).with_for_update()).mappings().first()
-        if row is not None and row["until"] > at:
+        row = locked_or_new(connection, failures, key=key, count=0, until=at)
+        if row["until"] > at + _AT_ONCE_S:
             raise DeniedError(429, f"too many tries; try again in {row['until'] - at:.0f} s")
-        # A quiet day ends the count.
-        count = 1 if row is None or at - row["until"] > DAY_S else row["count"] + 1
+        count = 1 if at - row["until"] > DAY_S else row["count"] + 1  # a quiet day ends the count
         over = count - _FREE_TRIES[key.partition(":")[0]]
         values = {"count": count, "until": at + (0.0 if over < 0 else min(_LONGEST_WAIT_S, 2.0**over))}
-        if row is None:
-            connection.execute(failures.insert().values(key=key, **values))
-        else:
-            connection.execute(failures.update().where(failures.c.key == key).values(**values))
+        connection.execute(failures.update().where(failures.c.key == key).values(**values))
 
 
 def give_back(connection: Connection, at: float, *keys: str) -> None:
@@ -225,7 +239,7 @@ def give_back(connection: Connection, at: float, *keys: str) -> None:
 
 def keys_of_try(account: str, address: str) -> tuple[str, ...]:
     """What tries of a login are counted by."""
-    return (f"account:{digest(account.casefold())}", *((f"address:{address[:LONGEST_NAME]}",) if address else ()))
+    return (f"account:{digest(folded(account))}", *((f"address:{address[:LONGEST_NAME]}",) if address else ()))
 
 
 def set_password(connection: Connection, team: int, hashed: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from flatmetric.server import organiser_pages, public_pages, team_pages
@@ -89,12 +89,24 @@ def application(site: Site) -> Starlette:
         by_path.setdefault(one.path, {})[one.method] = one
     routes: list[BaseRoute] = [Route(path, _route(site, those), methods=list(those)) for path, those in by_path.items()]
     nowhere = _route(site, {"GET": Endpoint("GET", "/", "public", _nowhere, "Nothing")})
-    routes += [Route("/static/{name}", _static, methods=["GET"]), Route("/{rest:path}", nowhere, methods=["GET"])]
-    return Starlette(routes=routes)
+    nowhere_in_api = _route(site, {"GET": Endpoint("GET", "/api", "public", _nowhere, "Nothing", api=True)})
+    routes += [Route("/static/{name}", _static, methods=["GET"])]
+    routes += [
+        Route("/api/{rest:path}", nowhere_in_api, methods=["GET"]),
+        Route("/{rest:path}", nowhere, methods=["GET"]),
+    ]
+    return Starlette(routes=routes, exception_handlers={405: _not_so})
 
 
 def _nowhere(_: Ask) -> Response:
     raise DeniedError(404, "there is no such page")
+
+
+async def _not_so(request: Request, _: Exception) -> Response:
+    sentence = f"this address takes no {request.method}"
+    if request.url.path.startswith("/api/"):
+        return json_answer({"error": sentence}, 405)
+    return PlainTextResponse(sentence, 405)
 
 
 def _route(site: Site, those: dict[str, Endpoint]) -> Any:

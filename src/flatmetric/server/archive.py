@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import sqlite3
 import tempfile
@@ -24,6 +25,9 @@ from flatmetric.server.web_board import OWN_FOLDER, WebBoard
 
 _SUMS = "SHA256SUMS"
 _COMMAND = "flatmetric serve"
+_UNSAFE = re.compile(r"[^\w .()\[\]+-]")  # in the name of a file
+_SUFFIX = re.compile(r"\.\w{1,8}")
+_LONGEST_STEM = 50  # characters, of up to four bytes; file systems take 255
 
 
 @contextmanager
@@ -60,7 +64,7 @@ def archive(board: WebBoard, *, whole: bool) -> Iterator[Path]:
                     results = folder / "data" / dataset / "results"
                     make_folder(results)
                     if board.files.path(row["sha256"]).is_file():
-                        target = results / f"{name.replace('/', '-')}{Path(row['file_name']).suffix}"
+                        target = _free_name(results, name, row["file_name"], row["submission"])
                         shutil.copyfile(board.files.path(row["sha256"]), target)
         if whole:
             for dataset, sha256 in version.truths.items():
@@ -71,6 +75,15 @@ def archive(board: WebBoard, *, whole: bool) -> Iterator[Path]:
         write_text(json_text({"version": version.id, "rules": rules}), folder / "rules.json")
         _add_sums(folder)
         yield _zipped(folder, place / "archive.zip")
+
+
+def _free_name(folder: Path, name: str, file_name: str, number: int) -> Path:
+    """Where the file of an entry goes: any system can store the name, and no other entry has it."""
+    stem = _UNSAFE.sub("-", name).lstrip(".")[:_LONGEST_STEM] or "entry"
+    suffix = Path(file_name).suffix
+    suffix = suffix if _SUFFIX.fullmatch(suffix) else ""
+    taken = {path.name.casefold() for path in folder.iterdir()}
+    return folder / f"{stem} {number}{suffix}" if f"{stem}{suffix}".casefold() in taken else folder / f"{stem}{suffix}"
 
 
 def _shown(told: Leaderboard, rules: BoardRules) -> Leaderboard:
@@ -100,7 +113,9 @@ def backup(board: WebBoard) -> Iterator[Path]:
         with closing(sqlite3.connect(source)) as live, closing(sqlite3.connect(own / "board.sqlite")) as copy:
             live.backup(copy)
         shutil.copytree(board.folder, folder, ignore=shutil.ignore_patterns(OWN_FOLDER, ".*"), dirs_exist_ok=True)
-        shutil.copytree(board.folder / OWN_FOLDER / "files", own / "files")
+        for name in ("files", "rules"):  # and the files that rules name
+            if (board.folder / OWN_FOLDER / name).is_dir():
+                shutil.copytree(board.folder / OWN_FOLDER / name, own / name)
         yield _zipped(folder, place / "backup.zip")
 
 

@@ -71,8 +71,11 @@ class Site:
     def hosts(self) -> set[str]:
         """The hosts by which it may be addressed."""
         own = urlsplit(self.url)
-        port = "" if own.port is None else f":{own.port}"
-        return {own.netloc, *((f"localhost{port}", f"127.0.0.1{port}") if own.hostname in LOOPBACK else ())}
+        usual = {"http": 80, "https": 443}[own.scheme]  # which browsers leave out
+        port = "" if own.port in (None, usual) else f":{own.port}"
+        name = str(own.hostname)
+        host = f"[{name}]" if ":" in name else name
+        return {f"{host}{port}", *((f"localhost{port}", f"127.0.0.1{port}") if name in LOOPBACK else ())}
 
 
 def _templates() -> jinja2.Environment:
@@ -221,22 +224,27 @@ def _visitor(site: Site, request: Request) -> Visitor:
 
 async def _form(request: Request) -> dict[str, str]:
     """The fields of a form or of a JSON object."""
-    kind = request.headers.get("content-type", "").partition(";")[0]
-    if request.method != "POST" or kind not in ("application/x-www-form-urlencoded", "application/json"):
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if request.method != "POST":
         return {}
     body = b""
     async for piece in request.stream():
         body += piece
         if len(body) > _LARGEST_FORM:
             raise DeniedError(413, "this form is too large")
+    if not body:
+        return {}
+    if kind not in ("application/x-www-form-urlencoded", "application/json"):
+        raise DeniedError(415, "the request can't be read; send a form or a JSON object, and its Content-Type")
     try:
         if kind == "application/json":
-            content = json.loads(body or b"{}")
+            content = json.loads(body)
             if not isinstance(content, dict):
                 raise ValueError("no object")
             form = {str(name): str(value) for name, value in content.items() if value is not None}
         else:
-            form = {name: values[-1] for name, values in parse_qs(body.decode(), keep_blank_values=True).items()}
+            pairs = parse_qs(body.decode(), keep_blank_values=True, strict_parsing=True)
+            form = {name: values[-1] for name, values in pairs.items()}
         for value in form.values():
             value.encode()  # half a character is none
             if "\0" in value:

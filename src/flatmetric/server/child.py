@@ -60,7 +60,7 @@ def _score(request: dict[str, Any]) -> dict[str, Any]:
         entry = entry_of("", "", score)
         suspects = find_suspects([entry], score.lam)
         faults = [one for one in score.findings if one.is_fault and one.severity != "note"]
-        wrong = ("", "") in suspects.wrong
+        wrong = ("", "") in suspects.certain
         if not np.isfinite(entry.metrics["flat_metric"] or 0.0):
             raise ArithmeticError("the score is not finite")
         grid = np.linspace(0.0, 2 * score.lam, 26)
@@ -70,7 +70,8 @@ def _score(request: dict[str, Any]) -> dict[str, Any]:
             "curve": [grid.tolist(), score.curve(2 * score.lam)(grid).tolist()],
             "words": ([one.for_its_team() for one in faults] or ["the file looks wrong"]) if wrong else [],
             "remarks": suspects.remarks.get(("", ""), []),
-            "notes": [] if wrong else notes_for_team(suspects.marks.get(("", ""), "")),
+            # Not whether it is worse than an empty file: that would be an exact comparison with the truth.
+            "notes": notes_for_team("no detection") if entry.rows == 0 and not wrong else [],
         }
     return {"boards": boards, "sha256": [truth.provenance.sha256, pred.provenance.sha256]}
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import event, exc
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 
 from flatmetric.errors import InputError
@@ -88,9 +89,12 @@ class Database:
         self.engine.dispose()
 
 
-def locked(connection: Connection, table: sa.Table, *where: sa.ColumnElement[bool]) -> Any:
-    """One row of a table, which no other transaction changes until this one ends; None if there is none."""
-    return connection.execute(sa.select(table).where(*where).with_for_update()).mappings().one_or_none()
+def locked_or_new(connection: Connection, table: sa.Table, *, key: str, **values: Any) -> Any:
+    """The row of a key, which no other transaction changes until this one ends; made with these values if it is new."""
+    insert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+    made = insert(table).values(key=key, **values)
+    row = made.on_conflict_do_update(index_elements=["key"], set_={"key": key}).returning(*table.c)
+    return connection.execute(row).mappings().one()
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
@@ -111,10 +115,9 @@ def _faults() -> Iterator[None]:
     except exc.TimeoutError as error:
         raise DeniedError(503, _AWAY) from error
     except exc.DBAPIError as error:
-        if "full" in str(error.orig) or "No space left" in str(error.orig):
-            raise DeniedError(507, _FULL) from error
         if isinstance(error, (exc.OperationalError, exc.InterfaceError)):
-            raise DeniedError(503, _AWAY) from error
+            full = "full" in str(error.orig) or "No space left" in str(error.orig)
+            raise DeniedError(*((507, _FULL) if full else (503, _AWAY))) from error
         raise
 
 

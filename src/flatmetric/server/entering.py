@@ -15,13 +15,14 @@ from flatmetric.options.base import assignments, numbers
 from flatmetric.options.reading import OF_A_SUBMISSION, ReadOptions
 from flatmetric.server.accounts import LONGEST_NAME, Visitor, checked_name
 from flatmetric.server.audit import add_to_log, in_turn
-from flatmetric.server.database import DeniedError, locked
+from flatmetric.server.database import DeniedError, locked_or_new
 from flatmetric.server.guard import preview_file
-from flatmetric.server.queue import add_rank_job, add_score_job
+from flatmetric.server.queue import add_score_job
 from flatmetric.server.rules import DAY_S, HOUR_S, BoardRules
 from flatmetric.server.schema import failures, submissions
 from flatmetric.server.web_board import Version, WebBoard
 
+_BESIDE = ("name", "csrf")  # what is sent beside options: the name of the file, the secret of a form
 _LONGEST_FILE = 200  # characters of a file's name
 
 
@@ -33,6 +34,8 @@ def reading_of(given: Mapping[str, str]) -> dict[str, Any]:
     >>> reading_of({"unit": "px", "pixel_size": "100", "frame_base": ""})
     {'unit': 'px', 'pixel_size': (100.0, 100.0)}
     """
+    if unknown := [name for name in given if name not in (*OF_A_SUBMISSION, *_BESIDE)]:
+        raise DeniedError(422, f"there is no option {printable(unknown[0])}; there is {', '.join(OF_A_SUBMISSION)}")
     try:
         found: dict[str, Any] = {}
         for name in OF_A_SUBMISSION:
@@ -76,14 +79,13 @@ def check_may_upload(board: WebBoard, visitor: Visitor, dataset: str) -> BoardRu
 def take_look(connection: Connection, at: float, visitor: Visitor, rules: BoardRules) -> None:
     """Count that a file is looked at, before it is: an error if a team has done so too often in this hour."""
     key = f"looks:{visitor.team}:{int(at // HOUR_S)}"
-    row = locked(connection, failures, failures.c.key == key)
-    if row is None:
-        connection.execute(failures.delete().where(failures.c.key.like(f"looks:{visitor.team}:%")))
-        connection.execute(failures.insert().values(key=key, count=1, until=at))
-    elif row["count"] >= rules.quota.uploads_per_hour:
+    row = locked_or_new(connection, failures, key=key, count=0, until=at)
+    if row["count"] >= rules.quota.uploads_per_hour:
         raise DeniedError(429, "you have uploaded many files in this hour; wait for the next")
-    else:
-        connection.execute(failures.update().where(failures.c.key == key).values(count=failures.c.count + 1))
+    if row["count"] == 0:
+        past = failures.c.key.like(f"looks:{visitor.team}:%"), failures.c.key != key
+        connection.execute(failures.delete().where(*past))
+    connection.execute(failures.update().where(failures.c.key == key).values(count=failures.c.count + 1))
 
 
 def _check_dataset(version: Version, dataset: str) -> None:
@@ -128,7 +130,9 @@ def look_again(board: WebBoard, visitor: Visitor, number: int, reading: Mapping[
     """Look at an upload again, read in another way."""
     with board.database.writing() as connection:
         rules, one = board.newest(connection).rules, own_submission(connection, visitor, number)
-        take_look(connection, board.database.now(connection), visitor, rules)
+        at = board.database.now(connection)
+        take_look(connection, at, visitor, rules)
+        add_to_log(connection, at, visitor.logged, "looked again", submission=number)
         if one["handed_in"] is not None:
             raise DeniedError(409, "this was handed in already; upload the file again to read it differently")
     seen = _look(board, rules, one["dataset"], one["sha256"], one["file_name"], reading)
@@ -213,37 +217,51 @@ def quota_left(connection: Connection, at: float, rules: BoardRules, team: int, 
 
 
 def withdraw(board: WebBoard, visitor: Visitor, number: int) -> None:
-    """Take a submission out of the ranks, or an upload away. What was scored stays used of the quota."""
+    """Take a submission out of the ranks, or an upload away. What was scored stays used of the quota; once the board
+    is closed, what was handed in stays, as the final board must not be a choice.
+    """
     with board.database.writing() as connection:
+        in_turn(connection)
         at, one = board.database.now(connection), own_submission(connection, visitor, number)
         if one["withdrawn"] is not None:
             return
         if one["handed_in"] is None:
             connection.execute(submissions.delete().where(submissions.c.id == number))
         else:
+            rules = board.newest(connection).rules
+            if rules.state(at) == "closed":
+                raise DeniedError(409, f"this board closed at {rules.closes}; what was handed in stays")
             connection.execute(submissions.update().where(submissions.c.id == number).values(withdrawn=at))
-            add_rank_job(connection, at, board.newest(connection).id)
+            board.rank_again(connection, at)
         add_to_log(connection, at, visitor.logged, "withdrawn", submission=number)
 
 
 def mark_final(board: WebBoard, visitor: Visitor, number: int) -> None:
     """Let a submission be the one that counts on the final board."""
     with board.database.writing() as connection:
+        in_turn(connection)
         at, one = board.database.now(connection), own_submission(connection, visitor, number)
         check_open(board.newest(connection).rules, at)
         if one["handed_in"] is None or one["withdrawn"] is not None:
             raise DeniedError(409, "only a submission that was handed in, and not withdrawn, can be final")
         siblings = [submissions.c[name] == one[name] for name in ("team", "dataset", "program")]
         connection.execute(submissions.update().where(*siblings).values(marked=submissions.c.id == number))
-        add_rank_job(connection, at, board.newest(connection).id)
+        board.rank_again(connection, at)
         add_to_log(connection, at, visitor.logged, "marked as final", submission=number)
 
 
+def seen_submission(connection: Connection, visitor: Visitor, number: int) -> Any:
+    """A submission of the visitor's team, or for organisers any; an error for those of others, as for none."""
+    return _one_submission(connection, number, None if visitor.role == "organiser" else visitor.team)
+
+
 def own_submission(connection: Connection, visitor: Visitor, number: int) -> Any:
-    """A submission of the visitor's team; an error for those of others, as for none."""
-    mine = [submissions.c.id == number]
-    if visitor.role != "organiser":
-        mine.append(submissions.c.team == visitor.team)
+    """A submission of the visitor's own team; an error for those of others, as for none."""
+    return _one_submission(connection, number, visitor.team)
+
+
+def _one_submission(connection: Connection, number: int, team: int | None) -> Any:
+    mine = [submissions.c.id == number, *([] if team is None else [submissions.c.team == team])]
     one = connection.execute(sa.select(submissions).where(*mine)).mappings().first()
     if one is None:
         raise DeniedError(404, "there is no such submission of yours")

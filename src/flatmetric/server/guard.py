@@ -64,7 +64,7 @@ def _ask(request: dict[str, Any], seconds: float, wanted: Callable[[], bool] | N
     try:
         while True:
             try:
-                out, _ = child.communicate(given, timeout=min(_WAIT_S, 2 * seconds))
+                out, error = child.communicate(given, timeout=min(_WAIT_S, 2 * seconds))
                 break
             except subprocess.TimeoutExpired:
                 waited += _WAIT_S
@@ -80,5 +80,7 @@ def _ask(request: dict[str, Any], seconds: float, wanted: Callable[[], bool] | N
         answer: dict[str, Any] = json.loads(out)
     except ValueError:
         over = child.returncode == -signal.SIGXCPU
+        if child.returncode >= 0:
+            sys.stderr.write(error)  # for the organisers, where the server runs
         return {"refused": _TOO_LONG if over else _ENDED if child.returncode < 0 else FAULT}
     return answer

@@ -16,16 +16,16 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, Response
 
 from flatmetric._files import make_folder, whole_file, write_text
-from flatmetric.challenges.submissions import find_truth
+from flatmetric.challenges.submissions import find_truth, may_be_table
 from flatmetric.errors import InputError
 from flatmetric.formats.read import read_file
 from flatmetric.server import accounts
 from flatmetric.server.archive import archive, backup
 from flatmetric.server.asking import Ask, Endpoint, json_answer, redirect
-from flatmetric.server.audit import add_to_log, check_log, log_head
+from flatmetric.server.audit import add_to_log, check_log, in_turn, log_head
 from flatmetric.server.database import DeniedError
-from flatmetric.server.entering import own_submission
-from flatmetric.server.queue import add_rank_job, add_score_job, oldest_wait_s
+from flatmetric.server.entering import seen_submission
+from flatmetric.server.queue import add_score_job, oldest_wait_s
 from flatmetric.server.rules import FILE, read_rules
 from flatmetric.server.schema import jobs, log, scores, submissions, teams, versions
 
@@ -103,6 +103,7 @@ def _write_rules(ask: Ask) -> Response:
             read_rules(ask.board.folder)
     except InputError as error:
         return _organiser(ask, text=text, mistake=str(error))
+    _note(ask, "rules saved")
     return redirect("/organiser")
 
 
@@ -149,7 +150,10 @@ def _place_truth(ask: Ask, dataset: str, sha256: str, suffix: str) -> None:
     except InputError as error:
         raise DeniedError(422, str(error).replace(str(path), "the truth")) from error
     make_folder(folder)
-    before, target = find_truth(folder), folder / f"truth{suffix if _SUFFIX.fullmatch(suffix) else '.csv'}"
+    before = find_truth(folder)
+    target = folder / f"truth{suffix}"
+    if not _SUFFIX.fullmatch(suffix) or not may_be_table(target):
+        target = folder / "truth.csv"
     with whole_file(target) as unfinished:
         unfinished.write_bytes(path.read_bytes())
     if before is not None and before != target:
@@ -162,14 +166,15 @@ def _place_truth(ask: Ask, dataset: str, sha256: str, suffix: str) -> None:
 def _change(ask: Ask, what: str, **values: Any) -> Response:
     """Change what organisers decide about a submission, and rank again."""
     with ask.board.database.writing() as connection:
-        at, one = ask.board.database.now(connection), own_submission(connection, ask.visitor, ask.number)
+        in_turn(connection)
+        at, one = ask.board.database.now(connection), seen_submission(connection, ask.visitor, ask.number)
         connection.execute(submissions.update().where(submissions.c.id == one["id"]).values(**values))
         if "excluded" in values:  # what was compared with it is judged again
             same = [submissions.c[name] == one[name] for name in ("team", "dataset", "program")]
             theirs = scores.c.submission.in_(sa.select(submissions.c.id).where(*same))
-            newest = scores.c.version == ask.board.newest(connection).id
-            connection.execute(scores.update().where(theirs, newest).values(accepted=None, shown=None))
-        add_rank_job(connection, at, ask.board.newest(connection).id)
+            both = scores.c.version.in_([ask.board.published(connection).id, ask.board.newest(connection).id])
+            connection.execute(scores.update().where(theirs, both).values(accepted=None, shown=None))
+        ask.board.rank_again(connection, at)
         add_to_log(connection, at, ask.visitor.logged, what, submission=one["id"], **values)
     return redirect("/organiser")
 
@@ -186,6 +191,7 @@ def _baseline(ask: Ask) -> Response:
 def _retry(ask: Ask) -> Response:
     """Score a submission again whose job has failed."""
     with ask.board.database.writing() as connection:
+        in_turn(connection)
         at, version = ask.board.database.now(connection), ask.board.newest(connection)
         own = jobs.c.submission == ask.number, jobs.c.version == version.id, jobs.c.state.in_(("failed", "dead"))
         if connection.execute(jobs.delete().where(*own)).rowcount != 1:
@@ -198,6 +204,8 @@ def _retry(ask: Ask) -> Response:
 
 def _close(ask: Ask) -> Response:
     """Close the board now: the time goes into board.toml, where it can be changed again."""
+    if pending := ask.board.changes()[0]:
+        raise DeniedError(409, f"apply or undo first what has changed in the folder: {'; '.join(pending)}")
     path = ask.board.folder / FILE
     now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
     lines = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
@@ -211,11 +219,19 @@ def _close(ask: Ask) -> Response:
 
 def _export(ask: Ask) -> Response:
     whole = ask.request.query_params.get("whole") == "yes"
+    _note(ask, "archive of everything downloaded" if whole else "archive downloaded")
     return _download(archive(ask.board, whole=whole), "board-whole.zip" if whole else "board.zip")
 
 
 def _backup(ask: Ask) -> Response:
+    _note(ask, "backup downloaded")
     return _download(backup(ask.board), "board-backup.zip")
+
+
+def _note(ask: Ask, what: str) -> None:
+    """Add to the log what changes nothing else in the database."""
+    with ask.board.database.writing() as connection:
+        add_to_log(connection, ask.board.database.now(connection), ask.visitor.logged, what)
 
 
 def _download(made: Any, name: str) -> Response:

@@ -147,7 +147,7 @@ def _login(ask: Ask) -> Response:
     keys = accounts.keys_of_try(name, _address(ask))
     with database.writing() as connection:
         accounts.take_try(connection, database.now(connection), *keys)
-        row = connection.execute(sa.select(teams).where(teams.c.folded == name.casefold())).mappings().first()
+        row = connection.execute(sa.select(teams).where(teams.c.folded == accounts.folded(name))).mappings().first()
     fits = ask.site.passwords.fits(None if row is None else row["password"], ask.form.get("password", ""))
     if not fits or row is None:
         raise DeniedError(401, "name or password is wrong; the organisers can make a link for a new password")

@@ -176,7 +176,7 @@ def _made(content: Mapping[str, Any], mistakes: list[str]) -> BoardRules:
         if isinstance(time, datetime.datetime) and time.tzinfo is None:
             mistakes.append(f"{name} has no offset from UTC; write {time.isoformat()}+01:00")
         elif time is not None and not isinstance(time, datetime.datetime):
-            mistakes.append(f"{name} is {time!r}; write a time with its offset, as 2027-03-01T23:59:59+01:00")
+            mistakes.append(f"{name} is {time}; write a time with its offset, as 2027-03-01T23:59:59+01:00")
     known["show"] = tuple(known.get("show", _SHOWN))
     for one in known["show"]:
         if one not in _SHOWN:
@@ -214,8 +214,15 @@ def _made(content: Mapping[str, Any], mistakes: list[str]) -> BoardRules:
             fits = frames is not None and frames[0] <= final[0] and final[1] <= frames[1]
             at_end = frames is not None and fits and (final[0] == frames[0]) != (final[1] == frames[1])
             if own.get("final") or not at_end:
-                where = "give frames, and the first or the last of these as final_frames; leave out final"
-                mistakes.append(f"datasets.{name}.final_frames is {list(final)}; {where}")
+                at = f"datasets.{name}"
+                needed = (
+                    f"needs {at}.frames, the first and last frame of the data set"
+                    if frames is None
+                    else f"does not go with {at}.final, which hides the whole data set"
+                    if own.get("final")
+                    else f"is {list(final)}; give the first or the last part of {at}.frames, which is {list(frames)}"
+                )
+                mistakes.append(f"{at}.final_frames {needed}")
         datasets[name] = DatasetRules(**own)
     opens, closes = known.get("opens"), known.get("closes")
     if not mistakes and opens is not None and closes is not None and closes <= opens:

@@ -50,7 +50,8 @@ def serve(
             f"host is {options.host}, which others reach; give url= too, the address of the board for people"
         )
     listening = _listening(options.host, options.port)
-    url = options.url or f"http://{options.host}:{listening.getsockname()[1]}"
+    host = f"[{options.host}]" if ":" in options.host else options.host
+    url = options.url or f"http://{host}:{listening.getsockname()[1]}"
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc or urlsplit(url).path.strip("/"):
         raise InputError(f"url is {url!r}; give the address without a path, as https://challenge.example.org")
     board = WebBoard(Path(folder), options.database)

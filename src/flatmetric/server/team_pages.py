@@ -16,6 +16,7 @@ from flatmetric.metrics.table import LEADERBOARD
 from flatmetric.options.reading import OF_A_SUBMISSION
 from flatmetric.server import accounts
 from flatmetric.server.asking import Ask, Endpoint, json_answer, redirect
+from flatmetric.server.audit import add_to_log, in_turn
 from flatmetric.server.database import DeniedError
 from flatmetric.server.entering import (
     add_upload,
@@ -23,15 +24,15 @@ from flatmetric.server.entering import (
     hand_in,
     look_again,
     mark_final,
-    own_submission,
     program_before,
     quota_left,
     reading_of,
+    seen_submission,
     withdraw,
 )
 from flatmetric.server.files import too_large
 from flatmetric.server.public_pages import visible_boards
-from flatmetric.server.queue import add_rank_job, place_in_queue
+from flatmetric.server.queue import place_in_queue
 from flatmetric.server.rules import PUBLIC
 from flatmetric.server.schema import jobs, scores, submissions, teams, tokens
 from flatmetric.server.show import state_of
@@ -49,9 +50,10 @@ def _seen(connection: Connection, ask: Ask, one: Any, boards: Any = None) -> dic
     found = sa.select(scores.c.board, scores.c.accepted, scores.c.shown, scores.c.words, scores.c.notes)
     mine = scores.c.submission == one["id"], scores.c.version == version.id
     rows = {row["board"]: row for row in connection.execute(found.where(*mine)).mappings()}
-    own, words = rows.get(PUBLIC), [word for row in rows.values() for word in json.loads(row["words"])]
-    notes = list(dict.fromkeys(note for row in rows.values() for note in json.loads(row["notes"])))
-    hidden, words = own is None and bool(rows), list(dict.fromkeys(words))
+    own, hidden = rows.get(PUBLIC), PUBLIC not in rows and bool(rows)
+    told = rows.values() if ask.board.is_closed(connection) else [] if own is None else [own]
+    words = list(dict.fromkeys(text for row in told for text in json.loads(row["words"])))
+    notes = list(dict.fromkeys(text for row in told for text in json.loads(row["notes"])))
     content = {
         name: one[name] for name in ("id", "dataset", "program", "file_name", "size", "sha256", "note", "refunded")
     }
@@ -140,7 +142,7 @@ async def _upload(ask: Ask) -> Response:
 
 def _answer(ask: Ask, number: int, status: int = 200) -> Response:
     with ask.board.database.reading() as connection:
-        one = own_submission(connection, ask.visitor, number)
+        one = seen_submission(connection, ask.visitor, number)
         content = _seen(connection, ask, one)
     if one["handed_in"] is None:
         content |= {"valid": one["valid"], "preview": json.loads(one["preview"])}
@@ -180,7 +182,7 @@ def _withdraw_json(ask: Ask) -> Response:
 
 def _submission(ask: Ask) -> Response:
     with ask.board.database.reading() as connection:
-        one = own_submission(connection, ask.visitor, ask.number)
+        one = seen_submission(connection, ask.visitor, ask.number)
         seen = _seen(connection, ask, one)
         at, version = ask.board.database.now(connection), ask.board.newest(connection)
         left = quota_left(connection, at, version.rules, one["team"], one["dataset"])
@@ -190,6 +192,7 @@ def _submission(ask: Ask) -> Response:
         "reading": json.loads(one["reading"]),
         "left": left,
         "program": program,
+        "is_own": one["team"] == ask.visitor.team,
     }
     given |= {"preview": json.loads(one["preview"]), "valid": one["valid"], "titles": LEADERBOARD}
     return ask.page("submission", **given)
@@ -197,7 +200,7 @@ def _submission(ask: Ask) -> Response:
 
 def _status(ask: Ask) -> Response:
     with ask.board.database.reading() as connection:
-        seen = _seen(connection, ask, own_submission(connection, ask.visitor, ask.number))
+        seen = _seen(connection, ask, seen_submission(connection, ask.visitor, ask.number))
     return ask.page("status", one=seen, titles=LEADERBOARD)
 
 
@@ -247,6 +250,7 @@ def _new_password(ask: Ask) -> Response:
     with ask.board.database.writing() as connection:
         assert ask.visitor.team is not None
         accounts.set_password(connection, ask.visitor.team, hashed)
+        add_to_log(connection, ask.board.database.now(connection), ask.visitor.logged, "password changed")
     return redirect("/login")
 
 
@@ -266,9 +270,10 @@ def _delete(ask: Ask) -> Response:
     if ask.visitor.role != "team":
         raise DeniedError(403, "organisers can't delete their account")
     with ask.board.database.writing() as connection:
+        in_turn(connection)
         at = ask.board.database.now(connection)
         files = accounts.delete_account(connection, at, ask.visitor)
-        add_rank_job(connection, at, ask.board.newest(connection).id)
+        ask.board.rank_again(connection, at)
     for sha256 in files:
         ask.board.files.remove(sha256)
     return redirect("/")

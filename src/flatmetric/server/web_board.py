@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, fields, is_dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ OWN_FOLDER = "server"
 _INSIDE = 0.98  # of the molecules lie in the field: a few may be at its edge
 _FILLED = 0.1  # of the field, at least, has molecules: less means another unit
 _SHORT = 200  # characters of what changed
+_LONGEST_BASELINE = 60  # characters of a program's name
 _BASELINES = "baselines"  # the team of the results that lie in the folder
 
 
@@ -89,6 +90,11 @@ class WebBoard:
         at, both = self.database.now(connection), (self.published(connection), self.newest(connection))
         return all(one.rules.state(at) == "closed" for one in both)
 
+    def rank_again(self, connection: Connection, at: float) -> None:
+        """Queue new rankings of what everybody sees, and of the version that may replace it."""
+        for number in {self.published(connection).id, self.newest(connection).id}:
+            add_rank_job(connection, at, number)
+
     def open(self) -> None:
         """Make or migrate the tables, make the first version, and take over the results in the folder. A mistake in the
         folder leaves nothing behind.
@@ -127,11 +133,7 @@ class WebBoard:
             for name in hashes
             if hashes[name] != before.truths.get(name, hashes[name])
         ]
-        for field in fields(BoardRules):
-            now, then = getattr(rules, field.name), getattr(before.rules, field.name)
-            if now != then:
-                told.append(f"{field.name} in the rules is {_short(now)}, and was {_short(then)}")
-        return told, rules, hashes
+        return told + _differences("", _plain(rules), _plain(before.rules)), rules, hashes
 
     def apply_changes(self, who: str, reason: str) -> int:
         """Make a version of what is in the folder now, and queue everything that has to be scored again: its number."""
@@ -165,11 +167,16 @@ class WebBoard:
         except InputError:
             return  # no results yet
         with self.database.writing() as connection:
+            in_turn(connection)
             at, version = self.database.now(connection), self.newest(connection)
             who = _team_of_baselines(connection, at)
             for one in found.results:
                 if one.dataset not in version.truths or not one.result.is_file():
                     continue
+                if len(one.program) > _LONGEST_BASELINE:
+                    raise InputError(
+                        f"{one.result}: has a name of {len(one.program)} characters; give it a shorter one"
+                    )
                 sha256, reading = self.files.add(one.result), _given(options_of_file(one.result, ReadOptions()))
                 mine = (
                     submissions.c.team == who,
@@ -197,7 +204,7 @@ class WebBoard:
                     "marked": False,
                 }
                 values |= {
-                    "file_name": one.result.name,
+                    "file_name": one.result.name[-_SHORT:],
                     "size": one.result.stat().st_size,
                     "handed_in": at,
                     "baseline": True,
@@ -236,6 +243,8 @@ def _check_truth(name: str, rules: BoardRules, truth: Localizations) -> None:
     first, last = int(truth.frame.min()), int(truth.frame.max())
     if own.frames is not None and not own.frames[0] <= first <= last <= own.frames[1]:
         raise InputError(f"{at}.frames is {list(own.frames)}, but the truth has frames {first} to {last}")
+    if own.frames is not None and last < sum(own.frames) // 2:  # a result that ends there would be refused
+        raise InputError(f"{at}.frames is {list(own.frames)}, but the truth ends at frame {last}")
     for low, high in own.boards().values():
         here = (truth.frame >= (first if low is None else low)) & (truth.frame <= (last if high is None else high))
         if not here.any():
@@ -247,13 +256,26 @@ def _check_truth(name: str, rules: BoardRules, truth: Localizations) -> None:
                 raise InputError(f"{at}.field is {list(own.field)} nm, but the truth reaches to {axis.max():.4g} nm")
 
 
+def _plain(rules: BoardRules) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(rules.to_json())
+    return content
+
+
+def _differences(at: str, now: Mapping[str, Any], then: Mapping[str, Any]) -> list[str]:
+    """What differs, as "datasets.MT1.frames is [1, 80], and was [1, 20000]"."""
+    told = []
+    for name in sorted({*now, *then}):
+        here, there = now.get(name), then.get(name)
+        if isinstance(here, dict) or isinstance(there, dict):
+            told += _differences(f"{at}{name}.", here or {}, there or {})
+        elif here != there:
+            told.append(f"{at}{name} is {_short(here)}, and was {_short(there)}")
+    return told
+
+
 def _short(value: Any) -> str:
-    text = json.dumps(asdict(value) if is_dataclass(value) else value, default=_plain)  # type: ignore[arg-type]
+    text = "not given" if value is None else value if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= _SHORT else f"{text[:_SHORT]}..."
-
-
-def _plain(value: Any) -> Any:
-    return asdict(value) if is_dataclass(value) else str(value)  # type: ignore[arg-type]
 
 
 def _settings(rules: BoardRules, folder: Path) -> str:

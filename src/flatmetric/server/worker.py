@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from flatmetric.server import queue
-from flatmetric.server.audit import add_to_log
+from flatmetric.server.audit import add_to_log, in_turn
 from flatmetric.server.database import DeniedError
 from flatmetric.server.guard import FAULT, LostError, score_file
 from flatmetric.server.queue import Job
@@ -53,6 +53,7 @@ class Worker:
         """Take a job and do it; False if there was none."""
         database = self._board.database
         with database.writing() as connection:
+            in_turn(connection)
             at = database.now(connection)
             job = queue.claim(connection, at, self._lease_s)
             if job is None:
@@ -108,6 +109,7 @@ class Worker:
             if answer.get("refused") is None and answer["sha256"] != [truth, one["sha256"]]:
                 answer = {"refused": FAULT}
         with database.writing() as connection:
+            in_turn(connection)  # what a team has got back already is counted once
             at = database.now(connection)
             if not queue.holds(connection, job):
                 raise LostError
@@ -126,7 +128,8 @@ class Worker:
             values |= {"value": outcome["value"], "entry": base64.b64decode(outcome["entry"])}
             values |= {name: json.dumps(outcome[name]) for name in ("curve", "words", "remarks", "notes")}
             connection.execute(scores.insert().values(**values))
-            words += outcome["words"]
+            if board == PUBLIC:  # of the final board nothing is told before it opens
+                words += outcome["words"]
         if one["refunded"] == "failed":  # under an earlier version, or before it was tried again
             connection.execute(submissions.update().where(submissions.c.id == one["id"]).values(refunded=None))
         same = submissions.c.team == one["team"], submissions.c.dataset == one["dataset"]

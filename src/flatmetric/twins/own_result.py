@@ -11,15 +11,23 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from flatmetric._dataclass import dataclass
-from flatmetric.twins.ranking import Contender, Span
+from flatmetric.twins.ranking import UNLIKE, Contender, Span
 
-_FEWEST = 6  # programs and twins: a line and its error
+_FEWEST = 6  # programs times twins: a line and its error
+TOO_FEW = (
+    f"your result can't be judged, as that takes {_FEWEST} results on twins in all; let more programs take part, or "
+    "give more twins"
+)
+"""The remark where too few programs tell what to expect of a result."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnResult:
     """A result of the movie: its distance from that of the best program, nm per detection of that, what Flat Metric to
     expect of it with a 95 % interval, nm, and whether no program lies as far from the best on the twins.
+
+    The interval reaches down to what the triangle inequality leaves: whether a result lies on the near or on the far
+    side of the best program's, nobody can tell without the truth.
     """
 
     distance: float
@@ -75,8 +83,9 @@ def own_result(
     left = y - y.mean() - slope * (x - middle)
     free = len(points) - 2
     error = math.sqrt(float(left @ left) / free * (1 + 1 / len(points) + (distance - middle) ** 2 / spread))
-    reach = float(stdtrit(free, 0.975)) * error
-    # The Flat Metric is a metric: no result is nearer to the truth than its distance from the best allows.
-    least = max(0.0, distance - float(np.mean(best.values)))
-    low, high = max(least, expected - reach), expected + reach
-    return OwnResult(distance, max(expected, least), (low, max(low, high)), distance > 1.1 * float(x.max()))
+    # The Flat Metric is a metric: how far the best may be from the truth bounds how far this may be.
+    near, far = best.interval or (best.expected, best.expected)
+    least, most = max(0.0, near - distance, distance - far), far + distance
+    expected = min(max(expected, least), most)
+    reach = math.hypot(float(stdtrit(free, 0.975)) * error, 1.96 * UNLIKE * expected)
+    return OwnResult(distance, expected, (least, min(expected + reach, most)), distance > 1.1 * float(x.max()))

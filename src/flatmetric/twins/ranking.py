@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from flatmetric.scoring.advice import Advice
     from flatmetric.scoring.score import Score
 
-_UNLIKE = 0.25  # of the Flat Metric: by how much twins and movies differ besides, on the movies of proofs/twins.py that
-# were there for development; those kept aside are not in it
+UNLIKE = 0.25
+"""Of the Flat Metric: by how much twins and movies differ besides, on the movies of proofs/twins.py that were there for
+development; those kept aside are not in it.
+"""
 _MOST_ADVICE = 3  # more is not read
 Span = tuple[float, float]
 
@@ -45,7 +47,7 @@ class Contender:
         span = _interval(np.array(self.values), another=True)
         if span is None:
             return None
-        reach = math.hypot((span[1] - span[0]) / 2, 1.96 * _UNLIKE * self.expected)
+        reach = math.hypot((span[1] - span[0]) / 2, 1.96 * UNLIKE * self.expected)
         return max(0.0, self.expected - reach), self.expected + reach
 
 
