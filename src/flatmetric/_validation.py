@@ -72,12 +72,11 @@ def positive_length(value: float, name: str) -> float:
         raise TypeError(f"{name} is {value!r}; give one positive number in nm") from error
     except OverflowError:
         length = -math.inf if value < 0 else LARGEST * 10
+    also = "" if name == "lam_max" else ", or inf"
     if math.isnan(length) or length <= 0:
-        raise InputError(f"{name} is {length:g}; give a positive length in nm, or math.inf")
+        raise InputError(f"{name} is {length:g}; give a positive length in nm{also}")
     if not math.isinf(length) and not SMALLEST_LAM <= length <= LARGEST:
-        raise InputError(
-            f"{name} is {length:g}; give a length between {SMALLEST_LAM:g} and {LARGEST:g} nm, or math.inf"
-        )
+        raise InputError(f"{name} is {length:g}; give a length between {SMALLEST_LAM:g} and {LARGEST:g} nm{also}")
     return length
 
 

@@ -569,7 +569,7 @@ def test_any_metric_against_any_other(browser: Browser, board: Path) -> None:
     assert browser.script(dots) == 24
     browser.choose("#metric-x", "flat_metric")
     browser.choose("#metric-y", "jaccard")
-    assert "Spearman over all results: -" in browser.text("#metric-text")
+    assert "Spearman over all results that are ranked: -" in browser.text("#metric-text")
     assert "Jaccard [%]" in browser.text("#metric-scatter")
     browser.choose("#metric-set", "one")
     assert browser.script(dots) == 12

@@ -120,6 +120,10 @@ def test_from_a_folder_to_a_rank_on_the_command_line(tmp_path: Path) -> None:
         assert out.returncode == 0 and "scored" in out.stdout and "place 1 on the board" in out.stdout, out
         receipt = fm.submit(server.url, mine, dataset="MT1", program="spots", token=token, dry_run=True)
         assert receipt.state == "ready to hand in" and receipt.understood["rows"] == len(result_rows(20))
+        from_0 = tmp_path / "from_0.csv"
+        from_0.write_bytes(table(result_rows(20) - [1, 0, 0]))
+        receipt = fm.submit(server.url, from_0, dataset="MT1", token=token, frame_base=0, dry_run=True)
+        assert receipt.state == "ready to hand in" and receipt.understood["frames"] == [1, 60]
         for words, sentence in (
             ([server.url, mine, "--dataset", "MT9"], "there is no data set 'MT9'; there is MT1"),
             ([server.url, tmp_path / "none.csv", "--dataset", "MT1"], "there is no such file"),

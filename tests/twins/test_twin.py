@@ -14,6 +14,7 @@ import pytest
 import flatmetric as fm
 from flatmetric.errors import InputError
 from flatmetric.plots.twins import estimates_plots, likeness_plots, side_by_side
+from flatmetric.twins.own_result import own_result
 from flatmetric.twins.ranking import Contender, choice
 from proofs.foreign import movie, scope
 from tests.scenes import run
@@ -194,3 +195,35 @@ def bead_stack(path: Path, modality: str = "AS") -> Path:
         )
     tifffile.imwrite(path, np.stack(images).astype(np.uint16), photometric="minisblack")
     return path
+
+
+def test_what_a_distance_tells_of_a_result() -> None:
+    best = Contender("a", "a", {}, (13.0, 14.0, 13.5), 0.8, 0.9)
+    others = [
+        Contender(name, name, {}, (14.0 + far, 15.0 + far, 14.5 + far), 0.8, 0.9) for name, far in (("b", 9), ("c", 20))
+    ]
+    distances = {"b": (20.0, 20.0, 21.0), "c": (30.0, 31.0, 30.0)}
+    for distance, values in ((13.5, (0.0, 20.0)), (25.0, (20.0, 30.0)), (200.0, (187.0, 213.0))):
+        found = own_result(distance, best, others, distances)
+        assert found is not None
+        low, high = found.interval
+        assert low <= values[0] and values[1] <= high + 0.5 and low <= found.expected <= high and high > low
+        assert high <= distance + best.interval[1] + 1e-9  # type: ignore[index]
+    assert own_result(13.5, best, others[:0], {}) is None
+
+
+def test_what_can_not_be_is_refused(folder: Path, tmp_path: Path) -> None:
+    out = run(
+        "twin",
+        folder / "movie.tif",
+        "--pixel-size",
+        "110",
+        "--offset",
+        "90000",
+        "--photons-per-count",
+        "1",
+        "--out",
+        tmp_path / "twin",
+    )
+    assert out.returncode == 2 and "the brightest pixel of the first frame has" in out.stderr
+    assert not (tmp_path / "twin").exists()

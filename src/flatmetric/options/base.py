@@ -290,7 +290,7 @@ def path_of(value: Any, name: str) -> Path:
     flatmetric.errors.InputError: out is 3; give a path
     """
     if not isinstance(value, (str, os.PathLike)):
-        raise InputError(f"{name} is {value!r:.60}; give a path")
+        raise InputError(f"{name} is {' '.join(repr(value).split()):.60}; give a path")
     return Path(value)
 
 

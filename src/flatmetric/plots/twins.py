@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _BRIGHT = 0.998  # of the pixels of the movie, the end of the contrast
 _COLUMNS = 4  # of small plots
 _BINS = 40  # of histograms
+_LEAST_REACH = 0.01  # of a value, that a small plot shows
 
 
 def side_by_side(movie: Seen, twin: Seen) -> Figure:
@@ -61,11 +62,12 @@ def likeness_plots(rows: Sequence[Resemblance]) -> Figure:
             axes.axvspan(middle - FAR * spread, middle + FAR * spread, color=style.GREY, alpha=0.15, linewidth=0)
             axes.plot(row.twins, np.zeros(len(row.twins)), "o", color=style.GREY, markersize=4)
             axes.axvline(row.movie, color=color, linewidth=2, linestyle="-" if row.is_alike else "--")
-            reach = 1.15 * max(abs(row.movie - middle), FAR * spread, 1e-9)
+            reach = 1.15 * max(abs(row.movie - middle), FAR * spread, _LEAST_REACH * abs(middle), 1e-9)
             axes.set_xlim(middle - reach, middle + reach)
             axes.set_yticks([])
             axes.tick_params(axis="x", labelsize=6)
             axes.locator_params(axis="x", nbins=3)
+            axes.ticklabel_format(axis="x", useOffset=False)
             axes.set_title(row.name if row.is_alike else f"{row.name}: unlike", fontsize=7, color=color)
             for side in ("left", "right", "top"):
                 axes.spines[side].set_visible(False)
@@ -93,6 +95,10 @@ def _histogram(axes: Axes, movie: Seen, twin: Seen) -> None:
     for values, name, color in zip(photons, ("movie", "twin"), (style.BLUE, style.ORANGE), strict=True):
         axes.hist(values, list(edges), density=True, histtype="step", color=color, label=name, linewidth=1.5)
     axes.set(xscale="log", xlabel="photons of a detection", yticks=[], title="brightness")
+    axes.xaxis.set_minor_formatter("")
+    if edges[-1] < 10 * edges[0]:  # perhaps without a power of ten
+        axes.set_xticks([float(f"{edge:.1g}") for edge in (edges[0], edges[_BINS // 2], edges[-1])])
+        axes.xaxis.set_major_formatter("{x:g}")
     axes.legend(frameon=False)
 
 

@@ -119,7 +119,11 @@ def board_page(board: Board, background: Background | None = None) -> str:
     content = {
         "kind": "board",
         "titles": {name: metric.heading for name, metric in LEADERBOARD.items()},
-        "metrics": [{"dataset": e.dataset, "program": e.program, **e.metrics} for e in board.entries],
+        "metrics": [
+            {"dataset": e.dataset, "program": e.program, **e.metrics}
+            for e in board.entries
+            if (e.dataset, e.program) not in board.left_out
+        ],
         "correlations": [dataclasses.asdict(correlation) for correlation in board.ranking.correlations],
         "level": board.ranking.level,
         "pairs": [

@@ -137,7 +137,7 @@ def _measured(known: MovieEstimates) -> str:
     rows: list[list[Any]] = []
     for key, (title, unit) in _NAMES.items():
         value, error = getattr(known, key), known.errors[key]
-        rows.append([title, f"{value:.3g} +- {abs(value) * error:.1g} {unit}".strip()])
+        rows.append([title, f"{_plain(value)} +- {_plain(abs(value) * error, 1)} {unit}".strip()])
     for title, value, unit in _more(known):
         rows.append([title, "not seen" if value is None else f"{value:.3g} {unit}".strip()])
     camera = known.camera
@@ -149,7 +149,12 @@ def _measured(known: MovieEstimates) -> str:
     rows.append(["camera", f"{kind}, offset {camera.offset:.4g}, {counted}"])
     rows.append(["readout noise", f"{camera.readout / camera.gain:.2g} photons"])
     notes = "".join(paragraph(note, "note") for note in known.notes)
-    return table("estimates", "MovieEstimates", ["", "value"], rows) + notes
+    return table("estimates", "What was measured", ["", "value"], rows) + notes
+
+
+def _plain(value: float, digits: int = 3) -> str:
+    """A number with so many digits and without an exponent."""
+    return f"{float(f'{value:.{digits}g}'):.12g}"
 
 
 def _course(course: tuple[float, ...]) -> str:

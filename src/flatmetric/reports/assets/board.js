@@ -19,7 +19,7 @@ function boardPage() {
     });
     const found = content.correlations.find((c) => c.kind === 'spearman' && ((c.a === x && c.b === y) || (c.a === y && c.b === x)));
     byId('metric-text').textContent = x === y || !found || found.value === null ? 'No rank correlation to tell.' :
-      `Spearman over all results: ${fixed(found.value, 2)}${found.interval ? ` (95 %: ${fixed(found.interval[0], 2)} to ${fixed(found.interval[1], 2)})` : ''}.`;
+      `Spearman over all results that are ranked: ${fixed(found.value, 2)}${found.interval ? ` (95 %: ${fixed(found.interval[0], 2)} to ${fixed(found.interval[1], 2)})` : ''}.`;
   }
 
   function showPair() {
