@@ -21,7 +21,7 @@ from flatmetric.formats.write import write
 from flatmetric.options.execution import Execution
 from flatmetric.options.ranking import RankOptions
 from flatmetric.quality.checking import check_tables
-from flatmetric.scoring.score import matched_tables
+from flatmetric.scoring.score import score_tables
 from flatmetric.statistics.comparison import compare_scores, lead_over
 from flatmetric.statistics.intervals import intervals_of
 from tests.scenes import scene
@@ -70,12 +70,12 @@ def test_a_leaderboard_fans_out_once(pools: list[int], tmp_path: Path, monkeypat
         submissions.append(Submission("one", name, tmp_path / "truth.csv", tmp_path / f"{name}.csv"))
     inside: list[int] = []
 
-    def watched(truth: Any, pred: Any, rules: Any, threads: int) -> Any:
+    def watched(*tables: Any, threads: int, **options: Any) -> Any:
         assert threading.current_thread() is not threading.main_thread()
         inside.append(threads)
-        return matched_tables(truth, pred, rules, threads)
+        return score_tables(*tables, threads=threads, **options)
 
-    monkeypatch.setattr("flatmetric.scoring.checked.matched_tables", watched)
+    monkeypatch.setattr("flatmetric.scoring.checked.score_tables", watched)
     found = Submissions(tuple(submissions), {})
     leaderboard.write_leaderboard(found, tmp_path / "board", RankOptions(execution=Execution(jobs=2)))
     assert inside == [1] * 4 and set(pools) == {1, 2}

@@ -209,38 +209,15 @@ def score_tables(
     >>> score_tables(t, p).flat_metric.value
     65.0
     """
-    rules = rules or Protocol()
-    return score_matched(matched_tables(truth, pred, rules, threads), options or MetricOptions(), rules)
-
-
-def matched_tables(truth: Localizations, pred: Localizations, rules: Protocol, threads: int | None = None) -> Matched:
-    """Two tables by some rules, matched, in the dimensions that they have.
-
-    Examples
-    --------
-    >>> t = Localizations(frame=[1], x=[0.0], y=[0.0])
-    >>> matched_tables(t, t, Protocol()).dim
-    2
-    """
+    options, rules = options or MetricOptions(), rules or Protocol()
     truth = with_molecules(truth)
     truth.check_has_rows()
-    return match_tables(truth, pred, rules, dimension(truth, pred, rules), thread_count(threads))
-
-
-def score_matched(matched: Matched, options: MetricOptions, rules: Protocol) -> Score:
-    """Score what `matched_tables` made by the same rules.
-
-    Examples
-    --------
-    >>> t = Localizations(frame=[1], x=[0.0], y=[0.0])
-    >>> score_matched(matched_tables(t, t, Protocol()), MetricOptions(), Protocol()).flat_metric.value
-    0.0
-    """
     if options.images and rules.fov is None:
         raise InputError("the images need the size of the field; give fov= in nm")
-    dim = matched.dim
+    dim, workers = dimension(truth, pred, rules), thread_count(threads)
+    matched = match_tables(truth, pred, rules, dim, workers)
     photons_known = matched.truth.photons is not None and matched.pred.photons is not None
-    with aside(matched.threads) as begun:  # what needs no sums over frames, beside these
+    with aside(workers) as begun:  # what needs no sums over frames, beside these
         rows = Rows(matched, options, rules.fov)
         wanted = [(part, family.measured) for part, family in FAMILIES.items() if family.is_wanted(options)]
         measures = begun(lambda: {part: measured(rows) for part, measured in wanted})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from flatmetric._dataclass import dataclass
@@ -74,15 +73,13 @@ def advice_for(score: Score) -> tuple[Advice, ...]:
         chosen.append(bias[0])
         evidence = bias[1]
     left = list(_SEARCHES)
-    with ThreadPoolExecutor(score.matched.threads) as pool:
-        while len(chosen) < MOST:
-            looked = zip(pool.map(lambda look: look(evidence), left), left, strict=True)
-            remedies = [(remedy, look) for remedy, look in looked if remedy is not None]
-            if not remedies:
-                break
-            best, look = max(remedies, key=lambda one: one[0].gain)
-            chosen.append(best)
-            evidence.explain(best.truth, best.pred)
-            left = [one for one in left if one not in (_CROWDING if look in _CROWDING else (look,))]
+    while len(chosen) < MOST:
+        remedies = [(remedy, look) for look in left if (remedy := look(evidence)) is not None]
+        if not remedies:
+            break
+        best, look = max(remedies, key=lambda one: one[0].gain)
+        chosen.append(best)
+        evidence.explain(best.truth, best.pred)
+        left = [one for one in left if one not in (_CROWDING if look in _CROWDING else (look,))]
     chosen.sort(key=lambda remedy: -remedy.gain)
     return tuple(Advice(one.kind, one.sentence, one.gain, one.numbers) for one in chosen)
