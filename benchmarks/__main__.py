@@ -12,8 +12,8 @@ import time
 
 from benchmarks import shown
 from benchmarks.memory import MEMORY
-from benchmarks.regimes import REGIMES, Row
-from benchmarks.tables import RESULTS, written
+from benchmarks.regimes import REGIMES
+from benchmarks.tables import RESULTS, Row, written
 
 HEADER = [
     "regime",

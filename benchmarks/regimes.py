@@ -4,44 +4,14 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from benchmarks import files, peers, problems
 from benchmarks.peers import Answer
+from benchmarks.tables import Row
 from tests.problems import FAR_SHAPES, Problem
-
-
-@dataclass(frozen=True)
-class Row:
-    """One comparison. ratio is peer/ours; where `at_most` is set it is ours/peer, and small is good."""
-
-    regime: str
-    what: str
-    size: str
-    ours_s: float
-    peer: str
-    peer_s: float
-    bar: float | None
-    at_most: bool = False
-
-    @property
-    def ratio(self) -> float:
-        return self.ours_s / self.peer_s if self.at_most else self.peer_s / self.ours_s
-
-    @property
-    def met(self) -> bool | None:
-        if self.bar is None:
-            return None
-        return self.ratio <= self.bar if self.at_most else self.ratio >= self.bar
-
-    @property
-    def gap(self) -> float:
-        """What is missing to the bar, as a share of it."""
-        assert self.bar is not None
-        return self.ratio / self.bar - 1 if self.at_most else 1 - self.ratio / self.bar
 
 
 def median(run: Callable[[], Answer], repeats: int) -> Answer:

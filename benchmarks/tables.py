@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from flatmetric._files import write_text
@@ -12,6 +13,36 @@ ROOT = Path(__file__).parent.parent
 BENCH = "<!-- the table of the last `make bench` -->", "<!-- end of the table -->"
 PROVE = "<!-- the tables of the last `make prove` -->", "<!-- end of the tables -->"
 """The marks in a page around what a command puts there."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison. ratio is peer/ours; where `at_most` is set it is ours/peer, and small is good."""
+
+    regime: str
+    what: str
+    size: str
+    ours_s: float
+    peer: str
+    peer_s: float
+    bar: float | None
+    at_most: bool = False
+
+    @property
+    def ratio(self) -> float:
+        return self.ours_s / self.peer_s if self.at_most else self.peer_s / self.ours_s
+
+    @property
+    def met(self) -> bool | None:
+        if self.bar is None:
+            return None
+        return bool(self.ratio <= self.bar if self.at_most else self.ratio >= self.bar)  # numpy has a False of its own
+
+    @property
+    def gap(self) -> float:
+        """What is missing to the bar, as a share of it."""
+        assert self.bar is not None
+        return self.ratio / self.bar - 1 if self.at_most else 1 - self.ratio / self.bar
 
 
 def written(rows: Sequence[Sequence[str]]) -> str:
