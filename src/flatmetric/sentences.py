@@ -277,5 +277,5 @@ def intervals_title(intervals: Intervals) -> str:
     count = intervals.blocks
     frames = f"{intervals.block} frame{'' if intervals.block == 1 else 's'}"
     blocks = f"from {count} independent block{'' if count == 1 else 's'} of {frames}"
-    units = "by molecules" if intervals.unit == "molecules" else blocks
+    units = f"by molecules, means over frames {blocks}" if intervals.unit == "molecules" else blocks
     return f"{intervals.level:g} % intervals for this structure, {units}"

@@ -209,7 +209,7 @@ def test_the_examples_of_a_help_text_run(name: str, tmp_path: Path) -> None:
     if name in ("localize", "validate"):
         fm.simulate(dataset="MT4.N2.HD", out=tmp_path, frames=80 if name == "validate" else 8)
     if name == "twin":
-        made = fm.simulate(dataset="MT4.N2.HD", out=tmp_path / "simulated", frames=60)
+        made = fm.simulate(dataset="MT4.N2.HD", out=tmp_path / "simulated", frames=20)
         shutil.copy(made.stack, tmp_path / "movie.tif")
     if name == "tune":
         fm.simulate(dataset="MT0.N1.HD", out=tmp_path / "training", frames=9)

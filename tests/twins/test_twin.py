@@ -159,7 +159,7 @@ def test_figures_of_a_twin(folder: Path) -> None:
 
 @pytest.mark.more
 def test_a_movie_in_depth_is_matched_by_its_beads(tmp_path: Path) -> None:
-    made = fm.simulate(dataset="MT4.N2.HD", modality="AS", out=tmp_path / "made", frames=40)
+    made = fm.simulate(dataset="MT4.N2.HD", modality="AS", out=tmp_path / "made", frames=24)
     beads = bead_stack(tmp_path / "beads.tif")
     shutil.copy(made.stack, tmp_path / "movie.tif")
     options: dict[str, Any] = {"offset": 100.0, "photons_per_count": 1 / 6, "kind": "emccd", "twins": 1, "tune": 0}

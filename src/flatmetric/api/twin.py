@@ -144,7 +144,7 @@ def twin(
     --------
     >>> import tempfile
     >>> import flatmetric as fm
-    >>> made = fm.simulate(dataset="MT4.N2.HD", out=tempfile.mkdtemp(), frames=60)
+    >>> made = fm.simulate(dataset="MT4.N2.HD", out=tempfile.mkdtemp(), frames=20)
     >>> found = fm.twin(made.stack, out=tempfile.mkdtemp(), participants=["dog"], twins=1, tune=0)
     >>> found.choice.best.program, found.files[-1].name
     ('dog', 'localizations.csv')

@@ -50,7 +50,7 @@ def validate(
     >>> path = Path(tempfile.mkdtemp()) / "mine.csv"
     >>> _ = path.write_text("frame,x [nm],y [nm]\n0,120.5,80.0\n")
     >>> fm.validate(path)[0].problems
-    ('1 rows have a frame below 1: frames count from 1',)
+    ('1 row has a frame below 1: frames count from 1 (frame_base=0)',)
     """
     paths = [files] if isinstance(files, (str, os.PathLike)) else files
     if not isinstance(paths, (list, tuple)):

@@ -93,21 +93,23 @@ def table_warnings(table: Localizations, fov: tuple[float, float] | None = None)
     warnings = []
     repeats = int(repeated_rows(table).sum())
     if repeats:
-        warnings.append(f"{_rows(repeats, 'repeats', 'repeat')} another: same frame and position")
+        warnings.append(f"{rows_that(repeats, 'repeats', 'repeat')} another: same frame and position")
     outside = (table.x < 0) | (table.y < 0)
     beyond = "x or y below 0"
     if fov is not None:
         outside |= (table.x > fov[0]) | (table.y > fov[1])
         beyond = f"beyond 0 to {fov[0]:g} x 0 to {fov[1]:g} nm"
     if outside.any():
-        warnings.append(f"{_rows(int(outside.sum()), 'lies', 'lie')} outside the field: {beyond}")
+        warnings.append(f"{rows_that(int(outside.sum()), 'lies', 'lie')} outside the field: {beyond}")
     if table.z is not None and not table.z.any():
         warnings.append("all z are 0: probably a 2D file, so score it in 2D")
     if table.photons is not None and (table.photons < 0).any():
-        warnings.append(f"{_rows(int((table.photons < 0).sum()), 'has', 'have')} negative photons")
+        warnings.append(f"{rows_that(int((table.photons < 0).sum()), 'has', 'have')} negative photons")
     if table.frame.min() < 1:
         early = int((table.frame < 1).sum())
-        warnings.append(f"{_rows(early, 'has', 'have')} a frame below 1: perhaps the file counts from 0 (frame_base=0)")
+        warnings.append(
+            f"{rows_that(early, 'has', 'have')} a frame below 1: perhaps the file counts from 0 (frame_base=0)"
+        )
     return [*warnings, *not_in_nm(table)]
 
 
@@ -128,5 +130,12 @@ def not_in_nm(table: Localizations) -> list[str]:
     return [f"all positions lie within {place}: they are probably not in nm (unit=)"] if small else []
 
 
-def _rows(count: int, one: str, many: str) -> str:
+def rows_that(count: int, one: str, many: str) -> str:
+    """How many rows do something.
+
+    Examples
+    --------
+    >>> rows_that(1, "lies", "lie"), rows_that(3, "lies", "lie")
+    ('1 row lies', '3 rows lie')
+    """
     return f"{count} row {one}" if count == 1 else f"{count} rows {many}"

@@ -16,7 +16,7 @@ from flatmetric.options.reading import ReadOptions
 from flatmetric.options.rules import Protocol
 from flatmetric.quality.checking import check_tables
 from flatmetric.quality.findings import repeated_rows
-from flatmetric.quality.inspect import not_in_nm
+from flatmetric.quality.inspect import not_in_nm, rows_that
 
 _LARGEST = 2e9  # bytes
 _MOST_REPEATED = 0.005  # of the rows
@@ -130,16 +130,18 @@ def problems_of(table: Localizations, expected: Expected) -> list[str]:
     Examples
     --------
     >>> problems_of(Localizations(frame=[0], x=[1.0], y=[2.0]), Expected())
-    ['1 rows have a frame below 1: frames count from 1']
+    ['1 row has a frame below 1: frames count from 1 (frame_base=0)']
     """
     if len(table) == 0:
         return ["it has no row"]
-    problems = [f"{count} rows can't be used: {reason}" for reason, count in table.provenance.dropped.items()]
+    unusable = table.provenance.dropped
+    problems = [f"{count} row{'' if count == 1 else 's'} can't be used: {why}" for why, count in unusable.items()]
     repeats = int(repeated_rows(table).sum())
     if repeats > _MOST_REPEATED * len(table):
-        problems.append(f"{repeats} of {len(table)} rows repeat another: same frame and position")
+        repeat = "repeats" if repeats == 1 else "repeat"
+        problems.append(f"{repeats} of {len(table)} rows {repeat} another: same frame and position")
     if table.photons is not None and (table.photons < 0).any():
-        problems.append(f"{int((table.photons < 0).sum())} rows have negative photons")
+        problems.append(f"{rows_that(int((table.photons < 0).sum()), 'has', 'have')} negative photons")
     if expected.truth is not None:
         found = check_tables(expected.truth, table)
         told = [
@@ -156,13 +158,14 @@ def _frame_problems(table: Localizations, expected: Expected) -> list[str]:
     if any("no frames" in step for step in table.provenance.conversions):
         return ["it has no column of frames (or give columns=)"]
     if first < 1:
-        return [f"{int((table.frame < 1).sum())} rows have a frame below 1: frames count from 1"]
+        have = rows_that(int((table.frame < 1).sum()), "has", "have")
+        return [f"{have} a frame below 1: frames count from 1 (frame_base=0)"]
     if expected.frames is None:
         return []
     low, high = expected.frames
     outside = int(np.count_nonzero((table.frame < low) | (table.frame > high)))
     if outside:
-        return [f"{outside} rows are in frames beyond {low} to {high}: the last is {last}"]
+        return [f"{rows_that(outside, 'is', 'are')} in frames beyond {low} to {high}: the last is {last}"]
     if last < low + (high - low) // 2:
         return [f"it ends at frame {last} of {high}"]
     return []
@@ -173,12 +176,12 @@ def _field_problems(table: Localizations, expected: Expected) -> list[str]:
     if fov is None:
         below = int(np.count_nonzero((table.x < 0) | (table.y < 0)))
         many = below > _OUTSIDE * len(table)
-        problems = [f"{below} rows have x or y below 0, outside the field"] if many else []
+        problems = [f"{rows_that(below, 'has', 'have')} x or y below 0, outside the field"] if many else []
         return [*problems, *not_in_nm(table)]
     reached = float(np.percentile(table.x, 99)), float(np.percentile(table.y, 99))
     if all(high < _OTHER_UNIT * 2 * size for high, size in zip(reached, fov, strict=True)):
         return [f"positions reach to {max(reached):.4g} in a field of {fov[0]:g} nm: they are not in nm (give unit=)"]
     outside = (table.x < 0) | (table.x > fov[0]) | (table.y < 0) | (table.y > fov[1])
     if outside.mean() > _OUTSIDE:
-        return [f"{int(outside.sum())} rows lie outside the field of {fov[0]:g} x {fov[1]:g} nm"]
+        return [f"{rows_that(int(outside.sum()), 'lies', 'lie')} outside the field of {fov[0]:g} x {fov[1]:g} nm"]
     return []
