@@ -273,6 +273,8 @@ def intervals_title(intervals: Intervals) -> str:
     >>> from flatmetric.scoring.intervals import Intervals
     >>> intervals_title(Intervals(95.0, 10000, 0, 120, 25, "blocks", None, {}))
     '95 % intervals for this structure, from 25 independent blocks of 120 frames'
+    >>> intervals_title(Intervals(95.0, 10000, 0, 20, 3, "molecules", None, {}))
+    '95 % intervals for this structure, by molecules, means over frames from 3 independent blocks of 20 frames'
     """
     count = intervals.blocks
     frames = f"{intervals.block} frame{'' if intervals.block == 1 else 's'}"
