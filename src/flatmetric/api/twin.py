@@ -150,7 +150,7 @@ def twin(
     ('dog', 'localizations.csv')
     """
     from flatmetric.challenges.runner import Program, taking_part
-    from flatmetric.localizers.registry import METHODS, camera_of
+    from flatmetric.localizers.registry import METHODS, camera_of, missing_of_camera
     from flatmetric.reports.twin_page import twin_page
     from flatmetric.simulation.folder import STACK
     from flatmetric.simulation.optics import Gaussian
@@ -166,8 +166,7 @@ def twin(
     stack = open_stack(path)
     camera = camera_of(stack, **plain(options.camera))
     if not camera.in_photons:
-        missing = [name for name in ("offset", "photons_per_count") if getattr(options.camera, name) is None]
-        needed = " and ".join(f"{name}=" for name in missing)
+        needed = missing_of_camera(options.camera.offset, options.camera.photons_per_count)
         raise InputError(f"{path}: a twin needs photons, and the noise doesn't show those of the camera; give {needed}")
     beads = _beads(options, stack, camera)
     methods = taking_part(options.participants, [Gaussian() if beads is None else beads])

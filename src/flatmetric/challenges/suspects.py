@@ -32,9 +32,8 @@ class Suspects:
 
     `remarks` are sentences by result, only for those with which something is wrong, and `marks` the same in a word or
     two. `wrong` are the results that certainly are, so that they say nothing about a program; `certain` are those of
-    them that are so whatever their Flat Metric. `shared` are
-    remarks on the truth and the rules of a data set, `notes` are what is worth knowing about a result and no more;
-    `findings` are those of each result alone.
+    them that are so whatever their Flat Metric. `shared` are remarks on the truth and the rules of a data set, `notes`
+    are what is worth knowing about a result and no more; `findings` are those of each result alone.
     """
 
     remarks: dict[Result, list[str]] = field(default_factory=dict)

@@ -133,6 +133,18 @@ class StackCamera:
     in_photons: bool = True
 
 
+def missing_of_camera(offset: float | None, photons_per_count: float | None) -> str:
+    """What has to be given for light to be in photons.
+
+    Examples
+    --------
+    >>> missing_of_camera(100.0, None)
+    'photons_per_count='
+    """
+    given = {"offset=": offset, "photons_per_count=": photons_per_count}
+    return " and ".join(name for name, one in given.items() if one is None)
+
+
 def _check_offset(stack: Stack, offset: float) -> None:
     if not math.isfinite(offset):
         raise InputError(f"offset is {offset}; give a number of counts")
@@ -165,12 +177,9 @@ def camera_of(
         return StackCamera(pixel_size, offset, photons_per_count)
     measured = photon_transfer(stack, offset)
     if measured is None:
-        missing = [
-            name for name, one in (("offset=", offset), ("photons_per_count=", photons_per_count)) if one is None
-        ]
         assumption = (
             f"{stack.path}: the camera is not known, so thresholds and photons are in counts above "
-            f"{offset or 0:g}; give {' and '.join(missing)}"
+            f"{offset or 0:g}; give {missing_of_camera(offset, photons_per_count)}"
         )
         return StackCamera(pixel_size, offset or 0.0, photons_per_count or 1.0, assumption, in_photons=False)
     found = [

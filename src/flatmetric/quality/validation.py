@@ -153,6 +153,17 @@ def problems_of(table: Localizations, expected: Expected) -> list[str]:
     return [*problems, *_frame_problems(table, expected), *_field_problems(table, expected)]
 
 
+def ends_early(last: int, frames: tuple[int, int]) -> bool:
+    """Whether a last frame lies before the middle of the frames that there are.
+
+    Examples
+    --------
+    >>> ends_early(49, (1, 100)), ends_early(50, (1, 100))
+    (True, False)
+    """
+    return last < sum(frames) // 2
+
+
 def _frame_problems(table: Localizations, expected: Expected) -> list[str]:
     first, last = int(table.frame.min()), int(table.frame.max())
     if any("no frames" in step for step in table.provenance.conversions):
@@ -166,7 +177,7 @@ def _frame_problems(table: Localizations, expected: Expected) -> list[str]:
     outside = int(np.count_nonzero((table.frame < low) | (table.frame > high)))
     if outside:
         return [f"{rows_that(outside, 'is', 'are')} in frames beyond {low} to {high}: the last is {last}"]
-    if last < low + (high - low) // 2:
+    if ends_early(last, expected.frames):
         return [f"it ends at frame {last} of {high}"]
     return []
 

@@ -116,8 +116,9 @@ def _faults() -> Iterator[None]:
         raise DeniedError(503, _AWAY) from error
     except exc.DBAPIError as error:
         if isinstance(error, (exc.OperationalError, exc.InterfaceError)):
-            full = "full" in str(error.orig) or "No space left" in str(error.orig)
-            raise DeniedError(*((507, _FULL) if full else (503, _AWAY))) from error
+            if "full" in str(error.orig) or "No space left" in str(error.orig):
+                raise DeniedError(507, _FULL) from error
+            raise DeniedError(503, _AWAY) from error
         raise
 
 

@@ -158,9 +158,7 @@ def _place_truth(ask: Ask, dataset: str, sha256: str, suffix: str) -> None:
         unfinished.write_bytes(path.read_bytes())
     if before is not None and before != target:
         before.unlink()
-    with ask.board.database.writing() as connection:
-        at = ask.board.database.now(connection)
-        add_to_log(connection, at, ask.visitor.logged, "truth uploaded", dataset=dataset, sha256=sha256)
+    _note(ask, "truth uploaded", dataset=dataset, sha256=sha256)
 
 
 def _change(ask: Ask, what: str, **values: Any) -> Response:
@@ -228,10 +226,10 @@ def _backup(ask: Ask) -> Response:
     return _download(backup(ask.board), "board-backup.zip")
 
 
-def _note(ask: Ask, what: str) -> None:
+def _note(ask: Ask, what: str, **content: Any) -> None:
     """Add to the log what changes nothing else in the database."""
     with ask.board.database.writing() as connection:
-        add_to_log(connection, ask.board.database.now(connection), ask.visitor.logged, what)
+        add_to_log(connection, ask.board.database.now(connection), ask.visitor.logged, what, **content)
 
 
 def _download(made: Any, name: str) -> Response:

@@ -51,7 +51,7 @@ def _seen(connection: Connection, ask: Ask, one: Any, boards: Any = None) -> dic
     mine = scores.c.submission == one["id"], scores.c.version == version.id
     rows = {row["board"]: row for row in connection.execute(found.where(*mine)).mappings()}
     own, hidden = rows.get(PUBLIC), PUBLIC not in rows and bool(rows)
-    told = rows.values() if ask.board.is_closed(connection) else [] if own is None else [own]
+    told = [row for board, row in rows.items() if board == PUBLIC or ask.board.is_closed(connection)]
     words = list(dict.fromkeys(text for row in told for text in json.loads(row["words"])))
     notes = list(dict.fromkeys(text for row in told for text in json.loads(row["notes"])))
     content = {

@@ -20,6 +20,7 @@ from flatmetric.formats.file_options import options_of_file
 from flatmetric.formats.read import read_file
 from flatmetric.localizations import Localizations
 from flatmetric.options.reading import ReadOptions
+from flatmetric.quality.validation import ends_early
 from flatmetric.server.audit import add_to_log, in_turn
 from flatmetric.server.database import Database
 from flatmetric.server.files import FileStore
@@ -243,7 +244,7 @@ def _check_truth(name: str, rules: BoardRules, truth: Localizations) -> None:
     first, last = int(truth.frame.min()), int(truth.frame.max())
     if own.frames is not None and not own.frames[0] <= first <= last <= own.frames[1]:
         raise InputError(f"{at}.frames is {list(own.frames)}, but the truth has frames {first} to {last}")
-    if own.frames is not None and last < sum(own.frames) // 2:  # a result that ends there would be refused
+    if own.frames is not None and ends_early(last, own.frames):  # a result that ends there would be refused
         raise InputError(f"{at}.frames is {list(own.frames)}, but the truth ends at frame {last}")
     for low, high in own.boards().values():
         here = (truth.frame >= (first if low is None else low)) & (truth.frame <= (last if high is None else high))

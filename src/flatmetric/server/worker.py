@@ -53,7 +53,7 @@ class Worker:
         """Take a job and do it; False if there was none."""
         database = self._board.database
         with database.writing() as connection:
-            in_turn(connection)
+            in_turn(connection)  # before the lock of a job: everybody locks in this order
             at = database.now(connection)
             job = queue.claim(connection, at, self._lease_s)
             if job is None:
