@@ -341,7 +341,7 @@ bool NumberTable::row(std::string_view text) {
             } else if (std::abs(value) <= kLargestWhole && value == std::floor(value)) {
                 values_[wanted].wholes[rows_] = static_cast<std::int64_t>(value);
             } else if (fault == FaultKind::none) {
-                fault = FaultKind::not_whole;
+                fault = std::abs(value) > kLargestWhole ? FaultKind::too_large : FaultKind::not_whole;
             }
             if (fault != FaultKind::none && bad == FaultKind::none) {
                 bad = fault;

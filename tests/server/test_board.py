@@ -114,7 +114,7 @@ def test_a_file_that_is_wrong_is_named_in_words_and_refunded_once(here: Scene) -
         seen = ann.see(number)
         assert seen["refunded"] == refunded and seen["result"] is None and seen["place"] is None
         assert "x and y are exchanged" in seen["sentence"] and not any(letter.isdigit() for letter in seen["sentence"])
-    assert "4 submissions in 24 hours are left" in ann.get("/submissions")
+    assert "left in 24 hours 4, in total" in ann.get("/submissions")
     assert here.visitor().client.get("/api/board").json()["boards"] == {}
 
 
@@ -126,7 +126,7 @@ def test_a_failure_has_its_reason_and_costs_no_quota(here: Scene, monkeypatch: p
     seen = ann.see(number)
     assert seen["state"] == "failed" and seen["refunded"] == "failed"
     assert seen["sentence"] == "takes more memory than a file here may"
-    assert "5 submissions in 24 hours are left" in ann.get("/submissions")
+    assert "left in 24 hours 5, in total" in ann.get("/submissions")
     assert "did not count" in ann.get(f"/submissions/{number}")
 
 

@@ -11,7 +11,7 @@ from flatmetric._dataclass import dataclass
 from flatmetric._files import check_writable, make_folder, whole_file
 from flatmetric.api.compare import compare
 from flatmetric.errors import InputError
-from flatmetric.options.base import option, path_of, takes
+from flatmetric.options.base import option, page_of, path_of, takes
 
 if TYPE_CHECKING:
     from flatmetric.statistics.comparison import Comparison
@@ -42,7 +42,7 @@ def run_demo(*, options: DemoOptions) -> Comparison:
     >>> fm.run_demo(out=Path(tempfile.mkdtemp()) / "page.html").names
     ('baseline', 'dog')
     """
-    page = path_of(options.out, "out")
+    page = page_of(options.out, "out")
     check_writable(page)
     if options.data is not None:
         _copy_files(path_of(options.data, "data"))

@@ -16,7 +16,7 @@ import click
 
 from flatmetric._dataclass import dataclass
 from flatmetric.errors import InputError
-from flatmetric.options.base import REQUIRED, Keyword, build, keywords_of, option
+from flatmetric.options.base import REQUIRED, Keyword, build, keywords_of, option, page_of
 
 Keywords = dict[str, Any]
 """The flags of a command that are keywords of the library's function, with their values."""
@@ -54,7 +54,11 @@ class Report:
     """A page."""
 
     report: Path | None = option(
-        None, "Write a page with pictures, all in one file.", section="Output", metavar="PAGE.html"
+        None,
+        "Write a page with pictures, all in one file.",
+        section="Output",
+        metavar="PAGE.html",
+        parse=lambda text: page_of(text, "report"),
     )
 
 

@@ -36,7 +36,7 @@ class ScoreFlags(ReportOnImages, Json, Cluster, Strict):
     by: str | None = option(
         None, "Also score in bins of z, photons, density, neighbour or frame.", section="Output", metavar="QUANTITY"
     )
-    bins: int = option(10, "Number of bins.", section="Output", metavar="N")
+    bins: int | None = option(None, "Number of bins of --by, otherwise 10.", section="Output", metavar="N")
     curve: float | None = option(
         None, "Also give the Flat Metric for every lam up to this one, nm.", section="Output", metavar="NM"
     )
@@ -76,6 +76,8 @@ def score(truth: Truth, result: Result, keywords: Keywords, flags: ScoreFlags) -
     outputs = [flags.json, flags.csv, flags.per_frame, flags.per_molecule, flags.report]
     check_outputs(outputs, [truth, result, *rule_files(keywords)])
     check_stack(flags)
+    if flags.bins is not None and flags.by is None:
+        raise InputError("bins= needs by=; give the quantity too")
     if STANDARD_OUTPUT in (flags.per_frame, flags.per_molecule):
         raise InputError("per_frame= and per_molecule= need a file; give its name")
     if flags.json == flags.csv == STANDARD_OUTPUT:
@@ -94,7 +96,7 @@ def score(truth: Truth, result: Result, keywords: Keywords, flags: ScoreFlags) -
     more: dict[str, Any] = {}
     lines = []
     if flags.by is not None:
-        binned = scored.in_bins(flags.by, flags.bins)
+        binned = scored.in_bins(flags.by, *([] if flags.bins is None else [flags.bins]))
         more["by"] = {"quantity": flags.by, "bins": [each.to_dict() for each in binned]}
         lines.append(text.bins_text(flags.by, binned))
     if scored.intervals is not None:

@@ -259,6 +259,21 @@ def numbers(name: str) -> Callable[[str], tuple[float, ...]]:
     return parse
 
 
+def as_given(value: Any) -> str:
+    """A value as it was given: numbers joined by commas on the command line, in brackets in Python.
+
+    Examples
+    --------
+    >>> as_given((1.0, 2.5))
+    '1, 2.5'
+    >>> as_given("wide")
+    "'wide'"
+    """
+    if isinstance(value, (tuple, list)) and all(isinstance(number, (int, float)) for number in value):
+        return ", ".join(f"{number:g}" for number in value)
+    return repr(value)
+
+
 def assignments(name: str) -> Callable[[str], dict[str, str]]:
     """A parser of name=value pairs joined by commas.
 
@@ -292,6 +307,21 @@ def path_of(value: Any, name: str) -> Path:
     if not isinstance(value, (str, os.PathLike)):
         raise InputError(f"{name} is {' '.join(repr(value).split()):.60}; give a path")
     return Path(value)
+
+
+def page_of(value: Any, name: str) -> Path:
+    """The path of a page, which browsers know by the end of its name.
+
+    Examples
+    --------
+    >>> page_of("page.pdf", "report")
+    Traceback (most recent call last):
+    flatmetric.errors.InputError: report is page.pdf; pages are HTML, so give a name that ends in .html
+    """
+    page = path_of(value, name)
+    if page.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"{name} is {page}; pages are HTML, so give a name that ends in .html")
+    return page
 
 
 def check_whole(value: Any, name: str, least: int = 1) -> None:

@@ -12,7 +12,7 @@ from flatmetric._arrays import COLUMNS, LARGEST_WHOLE
 from flatmetric._dataclass import dataclass
 from flatmetric._files import MOST_MEMBERS
 from flatmetric.errors import InputError
-from flatmetric.options.base import assignments, check_whole, numbers, option
+from flatmetric.options.base import as_given, assignments, check_whole, numbers, option
 
 Unit = Literal["nm", "um", "m", "px"]
 Origin = Literal["corner", "center"]
@@ -105,9 +105,9 @@ def _floats(value: Any, name: str, what: str) -> list[float]:
     try:
         given = [float(number) for number in np.atleast_1d(value)]
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} is {value!r}; give {what}") from error
+        raise InputError(f"{name} is {as_given(value)}; give {what}") from error
     if not all(math.isfinite(number) for number in given):
-        raise InputError(f"{name} is {value!r}; give {what}")
+        raise InputError(f"{name} is {as_given(value)}; give {what}")
     return given
 
 
@@ -115,7 +115,7 @@ def _pixel_size(value: Any) -> tuple[float, float]:
     what = "one positive number in nm, or two for x and y"
     sizes = _floats(value, "pixel_size", what)
     if len(sizes) not in (1, 2) or min(sizes) <= 0:
-        raise InputError(f"pixel_size is {value!r}; give {what}")
+        raise InputError(f"pixel_size is {as_given(value)}; give {what}")
     return sizes[0], sizes[-1]
 
 
@@ -123,5 +123,5 @@ def _shift(value: Any) -> tuple[float, float, float]:
     what = "dx,dy or dx,dy,dz in nm"
     steps = _floats(value, "shift", what)
     if len(steps) not in (2, 3):
-        raise InputError(f"shift is {value!r}; give {what}")
+        raise InputError(f"shift is {as_given(value)}; give {what}")
     return steps[0], steps[1], steps[2] if len(steps) == 3 else 0.0

@@ -14,7 +14,7 @@ from flatmetric._arrays import FloatArray
 from flatmetric._dataclass import dataclass
 from flatmetric._files import open_ordinary, read_toml
 from flatmetric.errors import InputError
-from flatmetric.options.base import Option, numbers, option
+from flatmetric.options.base import Option, as_given, numbers, option
 
 Matching = Literal["greedy", "optimal"]
 
@@ -173,7 +173,7 @@ class Protocol:
             and len(self.fov) == 2
             and all(0 < _number(size, "fov") < math.inf for size in self.fov)
         ):
-            raise InputError(f"fov is {self.fov}; give the positive width and height of the field in nm")
+            raise InputError(f"fov is {as_given(self.fov)}; give the positive width and height of the field in nm")
         if self.border is None:
             return
         _number(self.border, "border")
@@ -304,7 +304,7 @@ def field_of_view(value: Any) -> tuple[float, float]:
     """
     sizes = list(value) if isinstance(value, (list, tuple)) else [value]
     if len(sizes) not in (1, 2):
-        raise InputError(f"fov is {value!r}; give one size in nm, or two for x and y")
+        raise InputError(f"fov is {as_given(value)}; give one size in nm, or two for x and y")
     numbers = [_number(size, "fov") for size in sizes]
     return numbers[0], numbers[-1]
 

@@ -18,6 +18,7 @@ from flatmetric.challenges.leaderboard import Leaderboard
 from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations
 from flatmetric.metrics.table import METRICS
+from flatmetric.options.base import page_of
 from flatmetric.plots import style
 from flatmetric.quality.findings import Finding, Findings
 from flatmetric.quality.inspect import Inspection, inspect_table
@@ -63,12 +64,11 @@ class View:
 
     def report(self, result: Any, path: str | os.PathLike[str], stack: str | os.PathLike[str] | None = None) -> None:
         """Write a page to a file."""
-        if not isinstance(path, (str, os.PathLike)):
-            raise InputError(f"path is {path!r:.60}; give the name of a file that ends in .html")
+        page = page_of(path, "path")
         if stack is not None and not self.shows_images:
             raise InputError(f"stack is {stack}, but only the page of a score or a comparison shows camera images")
-        made = wording().command or f".report({Path(path).name!r})"
-        write_text(self.page(result, made, None if stack is None else Path(stack)), Path(path))
+        made = wording().command or f".report({page.name!r})"
+        write_text(self.page(result, made, None if stack is None else Path(stack)), page)
 
 
 def view_of(result: Shown) -> View:
