@@ -22,14 +22,16 @@ from tests.scenes import REAL_DATA
 REAL = REAL_DATA / "epfl2016-AS-movie"
 
 
-def movie(path: Path, *, gain: float, offset: float, multiplied: bool = False, gradient: float = 1.0) -> Path:
+def movie(
+    path: Path, *, gain: float, offset: float, multiplied: bool = False, gradient: float = 1.0, frames: int = 80
+) -> Path:
     """Blinking Gaussian spots that share nothing with the simulator: on for one to five frames, background from left to
     right.
     """
-    random, side, frames = np.random.default_rng(5), 64, 80
+    random, side = np.random.default_rng(5), 64
     light = np.tile(30 * np.linspace(1, gradient, side), (frames, side, 1))
     rows, columns = np.mgrid[:side, :side]
-    for _ in range(150):
+    for _ in range(2 * frames - 10):
         x, y = random.uniform(4, side - 4, 2)
         spot = np.exp(-((columns - x) ** 2 + (rows - y) ** 2) / 2 / 1.2**2) / (2 * np.pi * 1.2**2)
         first = int(random.integers(frames))
@@ -79,7 +81,7 @@ def test_methods_that_need_photons_ask_for_the_camera(tmp_path: Path) -> None:
 
 
 def test_a_measured_camera_is_reported_and_used(tmp_path: Path) -> None:
-    path = movie(tmp_path / "a.tif", gain=6.0, offset=200.0, gradient=3.0)
+    path = movie(tmp_path / "a.tif", gain=6.0, offset=200.0, gradient=3.0, frames=40)
     measured = fm.localize(path, method="neural", pixel_size=100.0)
     assert "photons per count (twice as many on an EMCCD camera), measured from" in measured.provenance.assumptions[0]
     known = fm.localize(path, method="neural", pixel_size=100.0, offset=200.0, photons_per_count=1 / 6)

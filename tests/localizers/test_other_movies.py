@@ -77,7 +77,7 @@ def test_nobody_elses_program_is_ahead_and_neural_warns(name: str, tmp_path: Pat
 @pytest.mark.parametrize(
     ("scope", "factor", "sentence"),
     [
-        (dataclasses.replace(SCMOS, aspect=1.25), 1.0, "neural was trained on round spots, and these are 1.6 times"),
+        (dataclasses.replace(SCMOS, aspect=1.25), 1.0, r"neural was trained on round spots, and these are 1\.[56] times"),
         (dataclasses.replace(SCMOS, pixel=50.0), 1.0, "neural was trained on spots 0.75 to 1.85 pixels wide"),
         (SCMOS, 5.0, r"by the noise a count is about 0\.4"),
         (SCMOS, 0.2, r"by the noise a count is about 0\.4"),
@@ -88,7 +88,7 @@ def test_nobody_elses_program_is_ahead_and_neural_warns(name: str, tmp_path: Pat
 def test_neural_warns_of_what_it_was_not_trained_on(
     scope: Microscope, factor: float, sentence: str, tmp_path: Path
 ) -> None:
-    movie, _ = foreign_movie(tmp_path, scope)
+    movie, _ = foreign_movie(tmp_path, scope, frames=20)
     with pytest.warns(fm.FindingWarning, match=sentence):
         fm.localize(
             movie,
@@ -104,7 +104,7 @@ def test_a_sloping_background_costs_little(method: str, tmp_path: Path) -> None:
     values = []
     for slope in (1.0, 3.0):
         scope = dataclasses.replace(SCMOS, slope=slope)
-        movie, truth = foreign_movie(tmp_path, scope)
+        movie, truth = foreign_movie(tmp_path, scope, frames=40)
         values.append(fm.score(truth, localized(movie, scope, method), check=False).flat_metric.value or 0.0)
     assert values[1] < 1.7 * values[0], "twice the light in the middle is 1.4 times the error of dim spots"
 

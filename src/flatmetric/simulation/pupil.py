@@ -125,18 +125,21 @@ def sampled_pupil(pupil: Pupil, pixel_size: float, channel: int = 0) -> Psf:
     step = pixel_size / OVERSAMPLING
     half = int(_HALF_SIDE_NM / pixel_size) * OVERSAMPLING
     count = max(_SAMPLES, 4 * half)
-    f = np.fft.fftfreq(count, step)
-    fy, fx = np.meshgrid(f, f, indexing="ij")
+    # Light has no frequency beyond twice the edge of the pupil: a coarse grid holds it exactly, and only the spot needs
+    # the fine one.
     edge = pupil.aperture / pupil.wavelength
-    rho, angle = np.hypot(fx, fy) / edge, np.arctan2(fy, fx)
     bins = edge * count * step
+    few = min(fft.next_fast_len(4 * math.ceil(bins + 0.5) + 1), count)
+    f = np.fft.fftfreq(few, step * count / few)
+    fy, fx = np.meshgrid(f, f, indexing="ij")
+    rho, angle = np.hypot(fx, fy) / edge, np.arctan2(fy, fx)
     inside = np.clip((1 - rho) * bins + 0.5, 0.0, 1.0)  # the edge falls within a bin
     along = 2 * math.pi * np.sqrt(np.maximum((pupil.index / pupil.wavelength) ** 2 - fx**2 - fy**2, 0.0))
     still = inside * np.exp(1j * (_aberration(pupil, rho, angle) + _vortices(pupil.helix, rho, angle)))
     over_pixel = np.sinc(fx * pixel_size) * np.sinc(fy * pixel_size) * OVERSAMPLING**2
     over_pixel *= pupil.light * np.exp(-2 * (math.pi * pupil.blur) ** 2 * (fx**2 + fy**2))
-    energy = inside.sum() / count**2  # of the round pupil; that of its bins is a little less
-    cut, half_plane = np.arange(-half, half + 1), count // 2 + 1
+    energy = inside.sum() / few**2  # of the round pupil; that of its bins is a little less
+    cut, half_plane, upper = np.arange(-half, half + 1), few // 2 + 1, (few + 1) // 2
 
     def samples(z: float) -> FloatArray:
         away = z - pupil.focus - pupil.planes[channel]
@@ -145,7 +148,9 @@ def sampled_pupil(pupil: Pupil, pixel_size: float, channel: int = 0) -> Psf:
         spread = fft.rfft2(light / energy) * over_pixel[:, :half_plane]
         if moved_x or moved_y:
             spread *= np.exp(-2j * math.pi * (fx * moved_x + fy * moved_y)[:, :half_plane])
-        return np.asarray(fft.irfft2(spread, s=light.shape)[np.ix_(cut, cut)])
+        fine = np.zeros((count, half_plane), dtype=np.complex128)
+        fine[:upper], fine[count - (few - upper) :] = spread[:upper], spread[upper:]
+        return np.asarray(fft.irfft(fft.ifft(fine, axis=0)[cut], count, axis=1)[:, cut])
 
     return sampled(samples, pixel_size, _Z_FIRST, _Z_STEP, _PLANES)
 
