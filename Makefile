@@ -25,9 +25,12 @@ demo: .venv/installed
 # All localizers that a challenge may have: trackpy, photutils, scikit-image, 3D-DAOSTORM and Picasso.
 programs: .venv/installed-programs
 
+# One process more than there are cores: some tests wait, for a browser or a server.
+PROCESSES := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+
 # Everything that a change can break, on all cores. Left to `make prove` are the long proofs, and the tests of real programs, notebooks and Snakemake.
 test: .venv/installed-dev browser postgres
-	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto --dist loadfile -m 'not prove and not more'
+	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadfile -m 'not prove and not more'
 
 # The same for flatmetric.torch, with a build of PyTorch that is known to work; `make test` leaves these out where PyTorch is missing.
 test-torch: .venv/installed-torch

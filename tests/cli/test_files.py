@@ -67,7 +67,7 @@ def test_nothing_looks_wrong_in_a_good_file(tmp_path: Path) -> None:
         (("inspect", "r.csv", "--unit", "inch"), "unit is 'inch'"),
         (("inspect", "r.csv", "--pixel-size", "wide"), "--pixel-size is 'wide'; give numbers"),
         (("inspect", "r.csv", "--columns", "x"), "--columns has 'x'; give name=value pairs"),
-        (("inspect", "r.csv", "--fov", "0"), "fov is (0.0, 0.0)"),
+        (("inspect", "r.csv", "--fov", "0"), "fov is 0, 0;"),
         (("inspect", "r.csv", "--json", "no/such/folder.json"), "the folder no/such does not exist"),
         (("inspect", "r.csv", "--json", "r.csv"), "r.csv: is an input"),
         (("convert", "r.csv", "r.csv"), "r.csv: is an input"),

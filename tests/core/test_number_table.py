@@ -107,7 +107,7 @@ def test_pieces_may_break_anywhere() -> None:
         ("1,-Infinity", FAULT.not_finite, 2),
         ("1,1e999", FAULT.too_large, 2),
         ("1.5,2", FAULT.not_whole, 1),
-        ("1e300,2", FAULT.not_whole, 1),
+        ("1e300,2", FAULT.too_large, 1),
     ],
 )
 def test_faults_name_their_place(row: str, kind: _core.FaultKind, place: int) -> None:

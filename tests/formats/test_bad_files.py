@@ -240,7 +240,7 @@ def test_options_that_make_no_sense(tmp_path: Path) -> None:
     for options, sentence in (
         ({"unit": "inch"}, "unit is 'inch'; give one of nm, um, m, px"),
         ({"pixel_size": -1}, "pixel_size is -1; give one positive number"),
-        ({"pixel_size": (1, 2, 3)}, "pixel_size is .1, 2, 3.; give"),
+        ({"pixel_size": (1, 2, 3)}, "pixel_size is 1, 2, 3; give"),
         ({"pixel_size": float("nan")}, "pixel_size is nan"),
         ({"origin": "middle"}, "origin is 'middle'; give corner or center"),
         ({"origin": "center"}, "half a pixel is to be added and the pixel size is not known"),

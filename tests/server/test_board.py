@@ -60,7 +60,7 @@ def test_pixels_are_seen_in_the_preview_and_corrected(here: Scene) -> None:
     ann.post(f"/submissions/{seen['id']}/hand-in", 422, program="spots")
     ann.post(f"/submissions/{seen['id']}/look", unit="px", pixel_size="100")
     page = ann.get(f"/submissions/{seen['id']}")
-    assert "Hand in</button>" in page and "5 of 5 submissions" in page
+    assert "Hand in</button>" in page and "left in 24 hours: 5 of 5" in page
     ann.post(f"/submissions/{seen['id']}/hand-in", program="spots")
     here.work()
     assert here.rows()[0]["flat_metric"] < 60

@@ -428,7 +428,7 @@ def _sentence(fault: Fault, lines_before: int, head: TextHead, width: int, with_
         what = f"is {cell!r}, not a whole number"
         fix = "check which column is the frame (columns=), or use skip_bad_rows="
     elif fault.kind is FaultKind.too_large:
-        what = f"is {cell!r}, which is too large"
+        what = f"is {cell!r}, too large"
     else:
         what = f"is {cell!r}, not a finite number"
     return f"{where}, {what}; {fix}" if with_fix else f"{where}, {what}"

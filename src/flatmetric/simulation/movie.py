@@ -44,7 +44,7 @@ def _structure(dataset: Dataset, seed: int) -> tuple[Tubes, np.random.Generator]
     return tubes, rng
 
 
-@functools.lru_cache(maxsize=16)
+@functools.lru_cache(maxsize=256)  # each has some ten kB
 def _drawn(name: str, field: float, depth: float, seed: int) -> tuple[Tubes, Any]:
     """A structure and the state of its random numbers. Drawing takes a third of a second, and the same structure serves
     all densities and modalities.

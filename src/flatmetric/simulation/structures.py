@@ -86,8 +86,9 @@ def _draw_tubes(field: float, rng: np.random.Generator) -> list[FloatArray]:
     lines: list[FloatArray] = []
     while len(lines) < count:
         line = _wandering(field, rng)
-        off_centre = np.hypot(*(line[:, :2] - field / 2).T)
-        if _lengths(line).sum() > 0.8 * field and off_centre.min() < 0.25 * field:  # not one that only cuts a corner
+        off_centre = ((line[:, :2] - field / 2) ** 2).sum(axis=1).min()
+        # Not one that only cuts a corner.
+        if off_centre < (0.25 * field) ** 2 and _lengths(line).sum() > 0.8 * field:
             lines.append(_drawn_to(lines, line))
     return lines
 
@@ -138,25 +139,42 @@ def _in_layer(lines: list[FloatArray], depth: float) -> tuple[FloatArray, ...]:
 def _wandering(field: float, rng: np.random.Generator) -> FloatArray:
     """A curve from one edge of the field until it leaves it, rising or falling."""
     along = np.arange(int(3 * field / _STEP_NM), dtype=np.float64) * _STEP_NM
-    waves = _waves(along, _BENDS, _BEND_WAVES_NM, rng)
-    heading = rng.uniform(-math.pi / 4, math.pi / 4) + _BEND * (waves - waves[0])
-    xy = np.stack([np.cos(heading), np.sin(heading)], axis=1).cumsum(axis=0) * _STEP_NM
-    xy += (0.0, rng.uniform(0.1, 0.9) * field)
-    for _ in range(rng.integers(4)):  # from any of the four edges
-        xy = np.stack([field - xy[:, 1], xy[:, 0]], axis=1)
-    outside = ((xy < 0) | (xy > field)).any(axis=1)
-    xy = xy[: int(outside.argmax()) if outside.any() else len(xy)]
+    bends = _Waves.drawn(_BENDS, _BEND_WAVES_NM, rng)
+    heading = rng.uniform(-math.pi / 4, math.pi / 4)
+    start, turns = rng.uniform(0.1, 0.9) * field, int(rng.integers(4))
+    for part in (along[: len(along) // 2], along):  # most leave the field early
+        waves = bends.at(part)
+        bent = heading + _BEND * (waves - waves[0])
+        x, y = np.cos(bent).cumsum() * _STEP_NM, np.sin(bent).cumsum() * _STEP_NM + start
+        for _ in range(turns):  # from any of the four edges
+            x, y = field - y, x
+        outside = (x < 0) | (x > field) | (y < 0) | (y > field)
+        if outside.any():
+            break
+    count = int(outside.argmax()) if outside.any() else len(x)
     rise = rng.choice((-1.0, 1.0)) * rng.uniform(0.3, 1.0)
-    along = along[: len(xy)]
-    middle = along[len(xy) // 2]
-    height = rise * (along - middle) / field + 0.1 * _waves(along, 2, (3000.0, 9000.0), rng)
-    return np.column_stack([xy, height])
+    along = along[:count]
+    middle = along[count // 2]
+    height = rise * (along - middle) / field + 0.1 * _Waves.drawn(2, (3000.0, 9000.0), rng).at(along)
+    return np.column_stack([x[:count], y[:count], height])
 
 
-def _waves(along: FloatArray, count: int, lengths: tuple[float, float], rng: np.random.Generator) -> FloatArray:
-    """A sum of sine waves of random length (nm) and phase at places along a curve."""
-    waves = zip(rng.uniform(*lengths, count), rng.random(count), strict=True)
-    return np.asarray(sum(np.sin(2 * math.pi * (along / length + phase)) for length, phase in waves))
+@dataclass(frozen=True, slots=True)
+class _Waves:
+    """Sine waves: their lengths (nm) and phases (turns)."""
+
+    lengths: FloatArray
+    phases: FloatArray
+
+    @classmethod
+    def drawn(cls, count: int, lengths: tuple[float, float], rng: np.random.Generator) -> _Waves:
+        """Waves of random length and phase."""
+        return cls(rng.uniform(*lengths, count), rng.random(count))
+
+    def at(self, along: FloatArray) -> FloatArray:
+        """Their sum at places along a curve."""
+        waves = zip(self.lengths, self.phases, strict=True)
+        return np.asarray(sum(np.sin(2 * math.pi * (along / length + phase)) for length, phase in waves))
 
 
 def endoplasmic_reticulum(field: float, depth: float, rng: np.random.Generator) -> Tubes:
