@@ -244,7 +244,7 @@ def test_options_that_make_no_sense(tmp_path: Path) -> None:
         ({"pixel_size": float("nan")}, "pixel_size is nan"),
         ({"origin": "middle"}, "origin is 'middle'; give corner or center"),
         ({"origin": "center"}, "half a pixel is to be added and the pixel size is not known"),
-        ({"shift": (1,)}, "shift is .1,.; give dx,dy"),
+        ({"shift": (1,)}, "shift is 1; give dx,dy"),
         ({"columns": {"depth": 3}}, "columns names 'depth'; give frame, x, y"),
         ({"columns": {"x": 9, "y": 1}}, "no column '9' for x; it has 5 columns"),
         ({"columns": {"x": 1}}, "no column is known as y"),

@@ -77,7 +77,7 @@ def test_nobody_elses_program_is_ahead_and_neural_warns(name: str, tmp_path: Pat
 @pytest.mark.parametrize(
     ("scope", "factor", "sentence"),
     [
-        (dataclasses.replace(SCMOS, aspect=1.25), 1.0, r"neural was trained on round spots, and these are 1\.[56] times"),
+        (dataclasses.replace(SCMOS, aspect=1.25), 1.0, r"trained on round spots, and these are 1\.[56] times"),
         (dataclasses.replace(SCMOS, pixel=50.0), 1.0, "neural was trained on spots 0.75 to 1.85 pixels wide"),
         (SCMOS, 5.0, r"by the noise a count is about 0\.4"),
         (SCMOS, 0.2, r"by the noise a count is about 0\.4"),
