@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tifffile
 
 from flatmetric.errors import InputError
 from flatmetric.localizers.registry import StackCamera
@@ -40,6 +41,20 @@ def test_density_light_times_and_background_are_found(measured: tuple[Path, Movi
     assert np.corrcoef(known.background.ravel(), np.median(seen.light, axis=0).ravel())[0, 1] > 0.8
     assert all(0 < error < 1 for error in known.errors.values())
     assert known.camera.readout == pytest.approx(5.0, rel=0.15), "electrons of the CCD"
+
+
+def test_a_place_that_shines_in_most_frames_is_no_background(tmp_path: Path) -> None:
+    """As a spot of the background it would be found in every frame of a twin, and never be true."""
+    random, at = np.random.default_rng(4), np.arange(40.0)
+    light = np.full((100, 40, 40), 15.0)
+    for frame, image in enumerate(light):
+        places = random.uniform(4, 36, (2, 2)).tolist() + [[20.3, 18.6]] * (frame % 5 < 3)
+        for x, y in places:
+            image += 900 / (2 * np.pi * 1.3**2) * np.exp(-((at[:, None] - y) ** 2 + (at - x) ** 2) / (2 * 1.3**2))
+    tifffile.imwrite(tmp_path / "movie.tif", random.poisson(light).astype(np.uint16), photometric="minisblack")
+    seen = seen_in(open_stack(tmp_path / "movie.tif"), StackCamera(100.0, 0.0, 1.0))
+    assert np.median(seen.light, axis=0)[19, 20] > 60, "in most frames"
+    assert np.abs(seen.background - 15).max() < 6 and abs(seen.background[15:23, 16:25].mean() - 15) < 1
 
 
 @pytest.mark.parametrize(("number", "multiplies"), [(0, True), (3, False), (7, False)])

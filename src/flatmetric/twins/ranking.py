@@ -19,6 +19,10 @@ UNLIKE = 0.25
 """Of the Flat Metric: by how much twins and movies differ besides, on the movies of proofs/twins.py that were there for
 development; those kept aside are not in it.
 """
+WORTH = 0.02
+"""Of the Flat Metric: settings that gain less on the twins than this are no better than the defaults on the movie, as
+far as the movies for development tell.
+"""
 _MOST_ADVICE = 3  # more is not read
 Span = tuple[float, float]
 
@@ -102,8 +106,20 @@ class Choice:
         return said
 
 
+def gains(usual: float, tuned: float) -> bool:
+    """Whether tuned settings are clearly better than the defaults, by what both are expected to reach, nm.
+
+    Examples
+    --------
+    >>> gains(40.0, 39.5), gains(40.0, 35.0)
+    (False, True)
+    """
+    return tuned < (1 - WORTH) * usual
+
+
 def choice(candidates: Sequence[Contender]) -> Choice:
-    """Rank candidates by their mean, and compare each with the best twin by twin.
+    """Rank candidates by their mean, and compare each with the best twin by twin; settings that gain hardly anything
+    over the defaults are left out.
 
     Examples
     --------
@@ -115,7 +131,9 @@ def choice(candidates: Sequence[Contender]) -> Choice:
     >>> print(chosen.sentences()[1])
     b is 10.2 nm worse (9.4 to 10.9).
     """
-    ranked = tuple(sorted(candidates, key=lambda one: (one.expected, one.program)))
+    usual = {one.method: one.expected for one in candidates if one.settings == {}}
+    worth = [one for one in candidates if not one.settings or gains(usual.get(one.method, math.inf), one.expected)]
+    ranked = tuple(sorted(worth, key=lambda one: (one.expected, one.program)))
     values = np.array([one.values for one in ranked])
     differences = values[1:] - values[0]
     behind = tuple(

@@ -22,6 +22,9 @@ _FEWEST = 30  # detections, for a median to 20 %
 _REACH = 1.0  # pixels between two detections of a molecule in successive frames
 _SURE = 6.0  # times the noise: hardly any detection is false, which no twin would have in the same number
 _RETURNS = 20  # frames: a molecule that was dark for longer is a new one, since places are drawn with repetition
+_SPOT = 3.0  # widths of a spot around a detection: beyond, next to none of its light is left
+_FREE = 0.05  # of the frames: with fewer free of spots, the background of a pixel is that around it
+_SMOOTH = 2.0  # pixels: what is filled in is no copy of single pixels
 _LEAST_LIGHT = 1e-3  # photons: a background of 0 has no logarithm
 
 
@@ -122,13 +125,47 @@ class Seen:
 
     @cached_property
     def background(self) -> FloatArray:
-        """The light of each pixel when no molecule shines there: the median over the frames."""
-        return np.maximum(np.median(self.light, axis=0), _LEAST_LIGHT)
+        """The light of each pixel when no molecule shines there: the median over the frames without a detection nearby,
+        and where hardly any are, what the pixels around have.
+        """
+        background = np.median(self.light, axis=0)
+        often = self._frames_with_spots()
+        free = len(self.frames) - often.sum(axis=0)
+        few = free < max(2.0, _FREE * len(self.frames))
+        if few.all():
+            return np.maximum(background, _LEAST_LIGHT)
+        some = often.any(axis=0) & ~few
+        light = np.sort(np.where(often[:, some], np.inf, self.light[:, some]), axis=0)
+        middle, at = free[some], np.arange(light.shape[1])
+        background[some] = (light[(middle - 1) // 2, at] + light[middle // 2, at]) / 2
+        return np.maximum(_filled(background, few), _LEAST_LIGHT)
+
+    def _frames_with_spots(self) -> BoolArray:
+        """Where and when light may be that of a detected spot: (k, height, width)."""
+        marked = np.zeros(self.light.shape, dtype=bool)
+        _, height, width = self.light.shape
+        frame = np.searchsorted(self.frames, self.found.frame)
+        column = np.floor(self.found.x / self.pixel_size).astype(np.int64)
+        row = np.floor(self.found.y / self.pixel_size).astype(np.int64)
+        reach = math.ceil(_SPOT * self.width.sigma)
+        for down in range(-reach, reach + 1):
+            across = math.isqrt(reach**2 - down**2)
+            for right in range(-across, across + 1):
+                marked[frame, np.clip(row + down, 0, height - 1), np.clip(column + right, 0, width - 1)] = True
+        return marked
 
     @property
     def runs(self) -> float:
         """About how many independent molecules there are: detections without one at their place in the frame before."""
         return max(1.0, len(self.found) * (1 - self.lasting))
+
+
+def _filled(image: FloatArray, unknown: BoolArray) -> FloatArray:
+    """The image with what the nearest known pixels have, smoothed, where it is not known."""
+    from scipy.ndimage import distance_transform_edt, gaussian_filter
+
+    nearest = image[tuple(distance_transform_edt(unknown, return_distances=False, return_indices=True))]
+    return np.where(unknown, gaussian_filter(nearest, _SMOOTH, mode="nearest"), image)
 
 
 def looked_at(frames: int) -> IntArray:
