@@ -260,7 +260,7 @@ def numbers(name: str) -> Callable[[str], tuple[float, ...]]:
 
 
 def as_given(value: Any) -> str:
-    """A value as it was given: numbers joined by commas on the command line, in brackets in Python.
+    """A value as people write it: several numbers are joined by commas.
 
     Examples
     --------
