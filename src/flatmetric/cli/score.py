@@ -25,8 +25,8 @@ from flatmetric.cli.output import (
 from flatmetric.cli.progress import progress_bar
 from flatmetric.errors import InputError
 from flatmetric.options.base import option
+from flatmetric.options.scoring import BINS
 
-_BINS = 10  # as many as fit a screen
 _NEED_ROWS = ("ci", "images", "by", "curve", "per_frame", "per_molecule", "report", "stack")
 
 
@@ -37,7 +37,7 @@ class ScoreFlags(ReportOnImages, Json, Cluster, Strict):
     by: str | None = option(
         None, "Also score in bins of z, photons, density, neighbour or frame.", section="Output", metavar="QUANTITY"
     )
-    bins: int | None = option(None, f"Number of bins of --by. [default: {_BINS}]", section="Output", metavar="N")
+    bins: int | None = option(None, f"Number of bins of --by; default: {BINS}.", section="Output", metavar="N")
     curve: float | None = option(
         None, "Also give the Flat Metric for every lam up to this one, nm.", section="Output", metavar="NM"
     )
@@ -97,7 +97,7 @@ def score(truth: Truth, result: Result, keywords: Keywords, flags: ScoreFlags) -
     more: dict[str, Any] = {}
     lines = []
     if flags.by is not None:
-        binned = scored.in_bins(flags.by, _BINS if flags.bins is None else flags.bins)
+        binned = scored.in_bins(flags.by, BINS if flags.bins is None else flags.bins)
         more["by"] = {"quantity": flags.by, "bins": [each.to_dict() for each in binned]}
         lines.append(text.bins_text(flags.by, binned))
     if scored.intervals is not None:

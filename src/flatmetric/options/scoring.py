@@ -21,6 +21,8 @@ Weights = Literal["uniform", "photons"]
 AxisScale = tuple[float, ...] | None
 DEFAULT_LAM = 125.0
 """Cost of a missed molecule or a false detection, nm, as in the paper's comparison with the challenge."""
+BINS = 10
+"""In how many bins a score is shown: as many as fit a screen."""
 _MOST_DIGITS = 290  # of c^p: sums of such powers stay below the largest floating-point number, 1.8e308
 
 

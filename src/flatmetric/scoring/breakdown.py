@@ -16,7 +16,7 @@ from flatmetric.matching.matcher import neighbours
 from flatmetric.metrics.base import Sums, evaluate
 from flatmetric.metrics.jaccard_rmse import ChallengeScore
 from flatmetric.metrics.match_sums import MatchedRows, sum_matches
-from flatmetric.options.scoring import plain
+from flatmetric.options.scoring import BINS, plain
 from flatmetric.scoring.row_costs import NO_PARTNER
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ class Bin:
         return plain(self) | {"challenge": plain(self.challenge)}
 
 
-def score_in_bins(score: Score, quantity: Quantity, bins: int = 10) -> list[Bin]:
+def score_in_bins(score: Score, quantity: Quantity, bins: int = BINS) -> list[Bin]:
     """Scores in bins of depth (nm), photons, density (true molecules in the frame), distance to the nearest other
     molecule of the frame (nm), or frame number.
 

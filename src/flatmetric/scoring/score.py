@@ -19,7 +19,7 @@ from flatmetric.matching.molecules import with_molecules
 from flatmetric.metrics.base import NO_TRUTH, FormulaSettings, Measure, Rows, Sums, evaluate
 from flatmetric.metrics.table import FAMILIES
 from flatmetric.options.rules import Protocol
-from flatmetric.options.scoring import MetricOptions
+from flatmetric.options.scoring import BINS, MetricOptions
 from flatmetric.scoring.base_score import BaseScore, Basis, Input
 from flatmetric.scoring.frame_sums import FrameSums, frame_sums
 from flatmetric.scoring.masses import masses
@@ -109,7 +109,7 @@ class Score(BaseScore):
 
         return _frame(per_molecule(self))
 
-    def by(self, quantity: str, bins: int = 10) -> pd.DataFrame:
+    def by(self, quantity: str, bins: int = BINS) -> pd.DataFrame:
         """Scores in bins of z (nm), photons, density, neighbour (nm) or frame, a row for each bin.
 
         Examples
@@ -121,7 +121,7 @@ class Score(BaseScore):
         rows = [one.to_dict() for one in self.in_bins(quantity, bins)]
         return _frame([{**row.pop("challenge"), **row} for row in rows])
 
-    def in_bins(self, quantity: str, bins: int = 10) -> list[Bin]:
+    def in_bins(self, quantity: str, bins: int = BINS) -> list[Bin]:
         """The same as a list of bins.
 
         Examples
