@@ -31,7 +31,7 @@ from flatmetric.simulation.folder import STACK, TRUTH, simulate_folder
 from flatmetric.stacks import open_stack
 from flatmetric.twins.estimates import MovieEstimates, estimated
 from flatmetric.twins.likeness import likeness, statistics_of, verdict
-from flatmetric.twins.ranking import Contender, gains
+from flatmetric.twins.ranking import Contender, choice
 from flatmetric.twins.seen import seen_in
 from proofs.foreign import Scope, movie, scope
 
@@ -42,6 +42,8 @@ PAGE = "docs/how-to/twin.md"
 TWINS = 4
 SETTINGS = 6
 """Of each method, its defaults among them."""
+SECOND = "second movie"
+"""Another movie of the same law, as good as a twin can be."""
 UNKNOWN = (3, 7)
 """Movies whose number leaves one of these when divided by 8 come without offset and gain."""
 _LAM = 125.0
@@ -118,8 +120,8 @@ def prepare(work: tuple[int, Path]) -> Prepared:
 def look(work: tuple[Prepared, str, int]) -> dict[str, float]:
     """Simulate a twin, right or wrong by its kind, or make another movie of the same law; and look at it."""
     done, kind, number = work
-    name = f"{kind.replace(' ', '-').replace('%', 'percent')}-{number}"
-    if kind == "second movie":
+    name = _folder_name(kind, number)
+    if kind == SECOND:
         place = done.folder / name
         place.mkdir()
         path, truth = movie(done.scope, place, number)
@@ -169,7 +171,7 @@ def run(
         print(f"measured after {time.perf_counter() - started:.0f} s", flush=True)
         looks: list[tuple[Prepared, str, int]] = []
         for index, one in enumerate(done):
-            kinds = ["twin", *(["second movie", *WRONG] if index < wrong else [])]
+            kinds = ["twin", *([SECOND, *WRONG] if index < wrong else [])]
             looks += [(one, kind, number) for kind in kinds for number in range(1, twins + 1)]
         seen = list(pool.map(look, looks))
         print(f"looked at after {time.perf_counter() - started:.0f} s", flush=True)
@@ -178,10 +180,10 @@ def run(
             held.setdefault((one.scope.number, kind), []).append(each)
         work = []
         for index, one in enumerate(done):
-            names = [f"twin-{number}" for number in range(1, twins + 1)]
-            names += ["second-movie-1"] * (wrong > 0 and not ablated)
+            names = [_folder_name("twin", number) for number in range(1, twins + 1)]
+            names += [_folder_name(SECOND, 1)] * (wrong > 0 and not ablated)
             if index < ablated:
-                names += [f"{kind.replace(' ', '-').replace('%', 'percent')}-1" for kind in WRONG]
+                names += [_folder_name(kind, 1) for kind in WRONG]
             work += [(one, method, names, settings) for method in methods]
         # The slow ones first, so that all end together.
         order = sorted(range(len(work)), key=lambda k: (work[k][1] != "baseline", -work[k][0].known.density))
@@ -213,24 +215,12 @@ def tables(movies: Sequence[Mapping[str, Any]]) -> str:
     """The tables in Markdown."""
     picks, second, settings, covered, off = [], [], [], [], []
     for one in movies:
-        rows = [(method, np.array(row)) for method, tried in one["values"].items() for row in tried]
-        real = np.array([row[0] for _, row in rows])
-        made = np.array([row[1 : 1 + one["twins"]] for _, row in rows])
-        first = 0
-        kept: list[int] = []  # of each program, the settings that are worth it on the twins
-        for tried in one["values"].values():
-            table = np.array(tried)
-            expected = table[:, 1 : 1 + one["twins"]].mean(axis=1)
-            best = int(expected.argmin()) if gains(expected[0], expected.min()) else 0
-            settings.append((table[0, 0] - table[:, 0].min(), table[best, 0] - table[:, 0].min()))
-            kept.append(first + best)
-            first += len(tried)
-        pick = min(kept, key=lambda place: made[place].mean())
+        real, chosen, pick, own = _picked(one, slice(1, 1 + one["twins"]))
         picks.append(np.append(real, real[pick]) - real.min())
+        settings += own
         if one.get("has_second"):
-            again = np.array([row[1 + one["twins"]] for _, row in rows])
+            again = np.array([row[1 + one["twins"]] for tried in one["values"].values() for row in tried])
             second.append(real[again.argmin()] - real.min())
-        chosen = Contender("", None, None, tuple(made[pick].tolist()), 0.0, 0.0)
         assert chosen.interval is not None
         covered.append(chosen.interval[0] <= real[pick] <= chosen.interval[1])
         off.append(abs(chosen.expected / real[pick] - 1))
@@ -290,17 +280,38 @@ def ablations(movies: Sequence[Mapping[str, Any]]) -> str:
     for place, name in enumerate(["as estimated", *WRONG]):
         tuned, picked, off = [], [], []
         for one in movies:
-            rows = [row for tried in one["values"].values() for row in tried]
-            real, made = (np.array([row[k] for row in rows]) for k in (0, 1 + place))
-            pick = int(made.argmin())
+            real, chosen, pick, own = _picked(one, slice(1 + place, 2 + place))
             picked.append(real[pick] - real.min())
-            off.append(made[pick] / real[pick] - 1)
-            for tried in one["values"].values():
-                table = np.array(tried)
-                tuned.append(table[int(table[:, 1 + place].argmin()), 0] - table[:, 0].min())
+            off.append(chosen.expected / real[pick] - 1)
+            tuned += [distance for _, distance in own]
         cells = [", ".join(f"{v:.1f}" for v in _summary(np.array(values))) for values in (tuned, picked)]
         lines.append(f"| {name} | {cells[0]} | {cells[1]} | {100 * np.median(off):+.0f} % |")
     return "\n".join(lines)
+
+
+def _picked(one: Mapping[str, Any], twins: slice) -> tuple[FloatArray, Contender, int, list[tuple[float, float]]]:
+    """What all programs reach on a movie (nm), the pick by some columns of twins and its place among them, and of each
+    method how far its defaults and what the twins make of it are from its best settings.
+    """
+    rows = [(method, place, row) for method, tried in one["values"].items() for place, row in enumerate(tried)]
+    real = np.array([row[0] for _, _, row in rows])
+    chosen = choice(
+        [
+            Contender(f"{k:04}", method, {"setting": place} if place else {}, tuple(row[twins]), 0.0, 0.0)
+            for k, (method, place, row) in enumerate(rows)
+        ]
+    )
+    places = [(each.method, int(each.program)) for each in chosen.candidates]
+    own = []
+    for method in one["values"]:
+        all_of = [real[k] for k, (name, _, _) in enumerate(rows) if name == method]
+        best = next(k for name, k in places if name == method)
+        own.append((all_of[0] - min(all_of), real[best] - min(all_of)))
+    return real, chosen.best, places[0][1], own
+
+
+def _folder_name(kind: str, number: int) -> str:
+    return f"{kind.replace(' ', '-').replace('%', 'percent')}-{number}"
 
 
 def _summary(values: FloatArray) -> tuple[float, float, float]:

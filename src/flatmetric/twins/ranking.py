@@ -106,17 +106,6 @@ class Choice:
         return said
 
 
-def gains(usual: float, tuned: float) -> bool:
-    """Whether tuned settings are clearly better than the defaults, by what both are expected to reach, nm.
-
-    Examples
-    --------
-    >>> gains(40.0, 39.5), gains(40.0, 35.0)
-    (False, True)
-    """
-    return tuned < (1 - WORTH) * usual
-
-
 def choice(candidates: Sequence[Contender]) -> Choice:
     """Rank candidates by their mean, and compare each with the best twin by twin; settings that gain hardly anything
     over the defaults are left out.
@@ -131,8 +120,8 @@ def choice(candidates: Sequence[Contender]) -> Choice:
     >>> print(chosen.sentences()[1])
     b is 10.2 nm worse (9.4 to 10.9).
     """
-    usual = {one.method: one.expected for one in candidates if one.settings == {}}
-    worth = [one for one in candidates if not one.settings or gains(usual.get(one.method, math.inf), one.expected)]
+    needed = {one.method: (1 - WORTH) * one.expected for one in candidates if one.settings == {}}
+    worth = [one for one in candidates if not one.settings or one.expected < needed.get(one.method, math.inf)]
     ranked = tuple(sorted(worth, key=lambda one: (one.expected, one.program)))
     values = np.array([one.values for one in ranked])
     differences = values[1:] - values[0]
