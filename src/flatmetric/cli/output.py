@@ -17,6 +17,7 @@ from flatmetric._escaping import inert
 from flatmetric._files import check_writable, columns_table, json_text, make_folder, write_text
 from flatmetric._files import write_columns as write_columns_to_file
 from flatmetric.errors import InputError, printable
+from flatmetric.options.base import is_page
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,10 +126,10 @@ def check_stack(flags: ReportOnImages) -> None:
 
 def check_page(report: Path) -> Path:
     """The page itself, which may go into a folder of pages; that folder is made."""
-    from flatmetric.reports.page_folder import INDEX, is_page
-
     if is_page(report):
         return report
+    from flatmetric.reports.page_folder import INDEX
+
     make_folder(report)
     return report / INDEX
 

@@ -309,8 +309,19 @@ def path_of(value: Any, name: str) -> Path:
     return Path(value)
 
 
+def is_page(path: str | os.PathLike[str]) -> bool:
+    """Whether a name is that of a page: browsers know it by its end.
+
+    Examples
+    --------
+    >>> is_page("page.html"), is_page("pages")
+    (True, False)
+    """
+    return Path(path).suffix.lower() in (".html", ".htm")
+
+
 def page_of(value: Any, name: str) -> Path:
-    """The path of a page, which browsers know by the end of its name.
+    """The path of a page.
 
     Examples
     --------
@@ -319,7 +330,7 @@ def page_of(value: Any, name: str) -> Path:
     flatmetric.errors.InputError: report is page.pdf; pages are HTML, so give a name that ends in .html
     """
     page = path_of(value, name)
-    if page.suffix.lower() not in (".html", ".htm"):
+    if not is_page(page):
         raise InputError(f"{name} is {page}; pages are HTML, so give a name that ends in .html")
     return page
 

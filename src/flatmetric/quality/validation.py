@@ -134,8 +134,8 @@ def problems_of(table: Localizations, expected: Expected) -> list[str]:
     """
     if len(table) == 0:
         return ["it has no row"]
-    unusable = table.provenance.dropped
-    problems = [f"{count} row{'' if count == 1 else 's'} can't be used: {why}" for why, count in unusable.items()]
+    cant = "can't be used"
+    problems = [f"{rows_that(count, cant, cant)}: {reason}" for reason, count in table.provenance.dropped.items()]
     repeats = int(repeated_rows(table).sum())
     if repeats > _MOST_REPEATED * len(table):
         repeat = "repeats" if repeats == 1 else "repeat"

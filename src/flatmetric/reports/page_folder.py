@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -29,17 +28,6 @@ INDEX = "index.html"
 PROGRAMS, DATASETS = "programs", "datasets"
 """The folders beside it with a page for each program and for each data set."""
 _MOST_SHOWN = 8  # programs of a data set, the best
-
-
-def is_page(path: str | os.PathLike[str]) -> bool:
-    """Whether a page goes into one file, and not into a folder.
-
-    Examples
-    --------
-    >>> is_page("page.html"), is_page("pages")
-    (True, False)
-    """
-    return Path(path).suffix.lower() in (".html", ".htm")
 
 
 def board_of(leaderboard: Leaderboard, command: str) -> Board:

@@ -18,7 +18,7 @@ from flatmetric.challenges.leaderboard import Leaderboard
 from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations
 from flatmetric.metrics.table import METRICS
-from flatmetric.options.base import page_of
+from flatmetric.options.base import is_page, page_of
 from flatmetric.plots import style
 from flatmetric.quality.findings import Finding, Findings
 from flatmetric.quality.inspect import Inspection, inspect_table
@@ -262,7 +262,7 @@ class _LeaderboardView(View):
         self, result: Leaderboard, path: str | os.PathLike[str], stack: str | os.PathLike[str] | None = None
     ) -> None:
         """Write a page to a file, or a folder of pages."""
-        from flatmetric.reports.page_folder import is_page, write_pages
+        from flatmetric.reports.page_folder import write_pages
 
         if not isinstance(path, (str, os.PathLike)) or stack is not None or is_page(path):
             super().report(result, path, stack)
