@@ -142,9 +142,11 @@ def test_guessing_passwords_has_to_wait(here: Scene) -> None:
         visitor.post("/login", 401, name="Ann", password="wrong guess")
     assert "try again in" in visitor.post("/login", 429, name="Ann", password=PASSWORD)
     other = here.visitor()
-    for k in range(40):  # many accounts from one address
-        last = other.client.post("/login", data={"name": f"team {k}", "password": "wrong guess"}).status_code
-    assert last == 429
+    answers = [  # many accounts from one address
+        other.client.post("/login", data={"name": f"team {k}", "password": "wrong guess"}).status_code
+        for k in range(40)
+    ]
+    assert 429 in answers  # not always the last: on a slow machine a wait of seconds may be over by then
 
 
 def test_secrets_are_stored_as_hashes_and_never_logged(here: Scene, capsys: pytest.CaptureFixture[str]) -> None:
@@ -358,8 +360,7 @@ def test_an_archive_that_unpacks_to_much_is_refused(tmp_path: Path) -> None:
 def test_the_truth_is_in_no_answer(here: Scene) -> None:
     """A crawl of everything that a visitor and a team can reach, searched for true positions, also rounded."""
     ann = here.team("Ann")
-    rows = result_rows(20)
-    number = ann.hand_in(table(rows))["id"]
+    number = ann.hand_in(table(result_rows(20)))["id"]
     here.work()
     todo, seen = {"/", "/api/board", "/api/submissions", f"/api/submissions/{number}", "/log/head"}, dict[str, str]()
     while todo:
@@ -368,12 +369,12 @@ def test_the_truth_is_in_no_answer(here: Scene) -> None:
         links = re.findall(r'(?:href|hx-get|src)="(/[^"#]*)"', seen[path])
         todo |= {link for link in links if link not in seen}
     assert len(seen) > 12
-    own = "".join(f"{x:.4f} {y:.4f} " for x, y in rows[:, 1:])
+    secret = {
+        form
+        for position in truth_rows()[:, 1:].ravel()
+        for form in (f"{position:.2f}", f"{position:.1f}", f"{position / 100:.3f}")
+    }
     for path, text in seen.items():
-        if path.startswith("/static/"):
-            continue
-        for position in truth_rows()[:, 1:].ravel():
-            for form in (f"{position:.2f}", f"{position:.1f}", f"{position / 100:.3f}"):
-                # A longer number may hold it by chance, and a team's own rows are its own.
-                pattern = rf"(?<![\d.]){re.escape(form)}(?!\d)"
-                assert not re.search(pattern, text) or re.search(pattern, own), (path, form)
+        if not path.startswith("/static/"):
+            numbers = re.findall(r"(?<![\d.])\d+\.\d+(?!\d)", text)  # whole: a longer one may hold a position by chance
+            assert secret.isdisjoint(numbers), (path, secret.intersection(numbers))
