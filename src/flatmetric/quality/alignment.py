@@ -16,7 +16,7 @@ from flatmetric._dataclass import dataclass
 from flatmetric.quality.case import Case
 from flatmetric.quality.findings import Finding, reading_options
 from flatmetric.quality.geometry import scale_finding
-from flatmetric.quality.pairing import SIGNIFICANT, WINDOW, cells, certainty_of, displacements
+from flatmetric.quality.pairing import SIGNIFICANT, WINDOW, cells, certainty_of
 
 _SMALLEST_SHIFT = 12.0  # nm: programs differ by less than that in where they put a spot
 _SMALLEST_EDGE = 20.0  # nm: displacement at the edge of the field by a scale or a rotation, or over all frames by drift
@@ -141,7 +141,7 @@ def _fit(case: Case) -> _Fit | None:
     if not case.is_convincing(case.pile) or case.pile.excess < _FEWEST:
         return None
     t, p = case.rows
-    dx, dy = displacements(case.truth, case.pred, case.rows)
+    dx, dy = case.apart
     near = (dx - case.pile.x) ** 2 + (dy - case.pile.y) ** 2 <= _WIDE**2
     molecule = molecules_of(case, t[near])
     p, moved = p[near], np.column_stack((dx[near], dy[near]))
@@ -241,7 +241,7 @@ def shift(case: Case) -> Finding | None:
     dense = pile.core >= (_SMALLEST_CORE if pile.excess >= _MANY else _SMALLEST_CORE_OF_FEW)
     if not case.is_convincing(pile) or size < _SMALLEST_SHIFT or not dense:
         return None
-    dx, dy = displacements(case.truth, case.pred, case.rows)
+    dx, dy = case.apart
     near = (dx - pile.x) ** 2 + (dy - pile.y) ** 2 <= WINDOW**2
     molecule = molecules_of(case, case.rows[0][near])
     apart = summed_by(molecule, np.column_stack((dx[near] - pile.x, dy[near] - pile.y)))
@@ -283,7 +283,7 @@ def z_sign(case: Case) -> Finding | None:
         return None
     assert case.truth.z is not None and case.pred.z is not None
     t, p = case.rows
-    dx, dy = displacements(case.truth, case.pred, case.rows)
+    dx, dy = case.apart
     near = dx**2 + dy**2 <= (WINDOW / 2) ** 2
     true, measured = case.truth.z[t[near]], case.pred.z[p[near]]
     if len(true) < 20:

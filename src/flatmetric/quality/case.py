@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from flatmetric._arrays import BoolArray, IntArray
+from flatmetric._arrays import BoolArray, FloatArray, IntArray
 from flatmetric._dataclass import dataclass
 from flatmetric.localizations import Localizations
 from flatmetric.quality.findings import Finding, apply_fix
@@ -162,21 +162,39 @@ class Case:
         """Both tables by frame."""
         return ByFrame.of(self.truth), ByFrame.of(self.pred)
 
-    def pairs(self, offset: int = 0) -> tuple[IntArray, IntArray]:
-        """Pairs of rows in the same frames, the result's frames less `offset`."""
-        return pairs_in_frames(*self.sides, self.most_pairs, offset)[:2]
+    def pairs(self, offset: int) -> tuple[IntArray, IntArray, BoolArray | None]:
+        """Pairs of rows in the same frames, the result's frames less `offset`; and which rows of the result were
+        looked at, None for all.
+        """
+        return pairs_in_frames(*self.sides, self.most_pairs, offset) if offset else self._pairs
 
     @cached_property
+    def _pairs(self) -> tuple[IntArray, IntArray, BoolArray | None]:
+        return pairs_in_frames(*self.sides, self.most_pairs)
+
+    @property
     def rows(self) -> tuple[IntArray, IntArray]:
         """Pairs of rows in the same frames."""
-        return self.pairs()
+        return self._pairs[:2]
+
+    @cached_property
+    def apart(self) -> tuple[FloatArray, FloatArray]:
+        """How far these pairs are apart in x and y: pred minus truth, nm."""
+        return displacements(self.truth, self.pred, self.rows)
+
+    @cached_property
+    def _paired(self) -> int:
+        """How many detections are in these pairs."""
+        paired = np.zeros(len(self.pred), dtype=bool)
+        paired[self.rows[1]] = True
+        return int(np.count_nonzero(paired))
 
     @cached_property
     def pile(self) -> Pile:
         """Where the displacements of these pairs pile up."""
         if self.is_one_place():
             return Pile(0.0, 0.0, 0.0, 0.0)
-        return find_pile(*displacements(self.truth, self.pred, self.rows))
+        return find_pile(*self.apart)
 
     def is_one_place(self) -> bool:
         """Whether the result lies in a small part of the field, so that its positions can't pile up."""
@@ -195,15 +213,14 @@ class Case:
 
     def is_convincing(self, pile: Pile) -> bool:
         """Whether a pile is not chance, and made by a fair part of the detections."""
-        detections = len(np.unique(self.rows[1]))
-        return pile.sigmas >= SIGNIFICANT and pile.excess >= max(_FEWEST_PAIRS, _FAIR_PART * detections)
+        return pile.sigmas >= SIGNIFICANT and pile.excess >= max(_FEWEST_PAIRS, _FAIR_PART * self._paired)
 
     def has_molecule(self, shift: Pile, offset: int = 0) -> tuple[BoolArray, BoolArray | None]:
         """Which detections have a molecule nearby in their frame less `offset`, after a common shift; and which of
         them were looked at, None for all.
         """
-        t, p, looked = pairs_in_frames(*self.sides, self.most_pairs, offset)
-        dx, dy = displacements(self.truth, self.pred, (t, p))
+        t, p, looked = self.pairs(offset)
+        dx, dy = displacements(self.truth, self.pred, (t, p)) if offset else self.apart
         near = (dx - shift.x) ** 2 + (dy - shift.y) ** 2 <= _NEAR**2
         has = np.zeros(len(self.pred), dtype=bool)
         has[p[near]] = True

@@ -9,7 +9,7 @@ import numpy as np
 from flatmetric.quality.case import Case
 from flatmetric.quality.findings import Finding, near_copies, repeated_rows, rows_of_other_frames
 from flatmetric.quality.frames import jitter
-from flatmetric.quality.pairing import SIGNIFICANT, certainty_of, displacements
+from flatmetric.quality.pairing import SIGNIFICANT, certainty_of
 
 _DUPLICATES = 0.005  # of the rows
 _NEAR_COPIES = 0.03  # of the rows
@@ -62,7 +62,7 @@ def photon_unit(case: Case) -> Finding | None:
     if truth is None or pred is None or case.pile.sigmas < SIGNIFICANT or np.ptp(truth) == 0:
         return None
     t, p = case.rows
-    dx, dy = displacements(case.truth, case.pred, case.rows)
+    dx, dy = case.apart
     near = (dx - case.pile.x) ** 2 + (dy - case.pile.y) ** 2 <= _CLOSE**2
     true, measured = truth[t[near]], pred[p[near]]
     known = (true > 0) & (measured > 0)

@@ -12,7 +12,7 @@ from flatmetric.localizations import Localizations
 from flatmetric.matching.matcher import match_frames
 from flatmetric.quality.case import Case
 from flatmetric.quality.findings import Finding
-from flatmetric.quality.pairing import SIGNIFICANT, WINDOW, cells, certainty_of, displacements
+from flatmetric.quality.pairing import SIGNIFICANT, WINDOW, cells, certainty_of
 
 _RARE = 1e-6  # probability by chance: no false alarm in 500 simulated results
 _FEWEST_DETECTIONS = 10  # with fewer nothing can be concluded from rows
@@ -66,7 +66,7 @@ def blind_border(case: Case) -> Finding | None:
     if field is None:
         return None
     t = case.rows[0]
-    dx, dy = displacements(case.truth, case.pred, case.rows)
+    dx, dy = case.apart
     detected = np.zeros(len(case.truth), dtype=bool)
     detected[t[dx**2 + dy**2 <= WINDOW**2]] = True
     compared = np.isin(case.truth.frame, case.truth.frame[t])

@@ -11,7 +11,7 @@ from flatmetric._arrays import FloatArray
 from flatmetric._dataclass import dataclass
 from flatmetric.quality.case import Case
 from flatmetric.quality.findings import Finding
-from flatmetric.quality.pairing import SIGNIFICANT, WINDOW, certainty_of, displacements
+from flatmetric.quality.pairing import SIGNIFICANT, WINDOW, certainty_of
 
 _FEWEST = 30  # pairs for a fit of five numbers
 _DEEP = 50.0  # nm, standard deviation of true depths: flatter layers have no scale, and 0 is a fair depth in them
@@ -76,7 +76,7 @@ def _fit(case: Case) -> _Fit | None:
     truth, pred = case.truth, case.pred
     if truth.z is None or pred.z is None or not pred.z.any() or case.pile.sigmas < SIGNIFICANT:
         return None
-    dx, dy = displacements(truth, pred, case.rows)
+    dx, dy = case.apart
     near = (dx - case.pile.x) ** 2 + (dy - case.pile.y) ** 2 <= (WINDOW / 2) ** 2
     t, p = (rows[near] for rows in case.rows)
     if len(t) < _FEWEST or float(np.std(truth.z[t])) < _DEEP:

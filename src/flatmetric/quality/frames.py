@@ -73,7 +73,7 @@ def _offset(case: Case, offset: int, sigmas: float) -> Finding:
 def offsets_with_shift(case: Case) -> Iterable[tuple[Finding, Pile]]:
     """Every offset of a few frames with the pile it gives, wherever that lies."""
     for offset in (*range(-MARGIN, 0), *range(1, MARGIN + 1)):
-        pile = find_pile(*displacements(case.truth, case.pred, case.pairs(offset)))
+        pile = find_pile(*displacements(case.truth, case.pred, case.pairs(offset)[:2]))
         yield _offset(case, offset, pile.sigmas), pile
 
 

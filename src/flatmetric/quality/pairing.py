@@ -24,16 +24,19 @@ _MOST_BINS = 4_000_000  # 32 MB of counts
 
 @dataclass(frozen=True, slots=True)
 class ByFrame:
-    """The rows of a table in the order of their frames."""
+    """The rows of a table in the order of their frames, these frames, and where each begins and the last ends."""
 
     rows: IntArray
     frames: IntArray
+    begin: IntArray
 
     @classmethod
     def of(cls, table: Localizations) -> ByFrame:
         """The rows of a table in the order of their frames."""
         rows = np.argsort(table.frame, kind="stable")
-        return cls(rows, table.frame[rows])
+        frame = table.frame[rows]
+        begin = np.flatnonzero(np.diff(frame, prepend=frame[:1] - 1))
+        return cls(rows, frame[begin], np.append(begin, len(frame)))
 
 
 def pairs_in_frames(
@@ -43,28 +46,28 @@ def pairs_in_frames(
 
     The third is which rows of the result were chosen; None for all.
     """
-    frames_t, frames_p = truth.frames, pred.frames - offset
-    frames = np.intersect1d(frames_t, frames_p)
-    begin_t, end_t = np.searchsorted(frames_t, frames), np.searchsorted(frames_t, frames, side="right")
-    begin_p, end_p = np.searchsorted(frames_p, frames), np.searchsorted(frames_p, frames, side="right")
-    n, m = end_t - begin_t, end_p - begin_p
+    wanted = pred.frames - offset
+    place = np.minimum(np.searchsorted(truth.frames, wanted), max(len(truth.frames) - 1, 0))
+    of_p = np.flatnonzero(truth.frames[place] == wanted) if len(truth.frames) else place[:0]
+    of_t = place[of_p]
+    n, m = np.diff(truth.begin)[of_t], np.diff(pred.begin)[of_p]
     total, step, looked = int((n * m).sum()), 1, None
     if total > most:
         # By powers of two and by the result alone, so that the same rows are chosen for every offset.
-        skip = _power_of_two(min(total / most, len(frames) / _FEWEST_FRAMES))
-        kept = np.flatnonzero(np.searchsorted(np.unique(frames_p), frames) % skip == 0)
-        begin_t, begin_p, n, m = begin_t[kept], begin_p[kept], n[kept], m[kept]
+        skip = _power_of_two(min(total / most, len(of_p) / _FEWEST_FRAMES))
+        kept = np.flatnonzero(of_p % skip == 0)
+        of_t, of_p, n, m = of_t[kept], of_p[kept], n[kept], m[kept]
         # Few frames with many rows are thinned out, so that the pairs come from all of them.
         step = _power_of_two(float((n * m).sum()) / most)
         m = -(-m // step)
     counts = n * m
     frame = np.repeat(np.arange(len(counts)), counts)
     within = np.arange(len(frame)) - np.repeat(np.cumsum(counts) - counts, counts)
-    rows = pred.rows[begin_p[frame] + step * (within % m[frame])]
+    rows = pred.rows[pred.begin[of_p][frame] + step * (within % m[frame])]
     if total > most:
-        looked = np.zeros(len(frames_p), dtype=bool)
+        looked = np.zeros(len(pred.rows), dtype=bool)
         looked[rows] = True
-    return truth.rows[begin_t[frame] + within // m[frame]], rows, looked
+    return truth.rows[truth.begin[of_t][frame] + within // m[frame]], rows, looked
 
 
 def _power_of_two(size: float) -> int:
@@ -112,11 +115,15 @@ def find_pile(dx: FloatArray, dy: FloatArray, low_x: float = -REACH, high_x: flo
     blocks = counts[:-1, :-1] + counts[1:, :-1] + counts[:-1, 1:] + counts[1:, 1:] if min(shape) > 1 else counts
     i, j = np.unravel_index(int(np.argmax(blocks)), blocks.shape)
     x, y = low_x + (int(i) + 1) * _BIN, -REACH + (int(j) + 1) * _BIN
+    from_x, from_y, some_x, some_y = math.inf, math.inf, dx, dy
     for _ in range(50):
-        near = (dx - x) ** 2 + (dy - y) ** 2 <= WINDOW**2
+        if max(abs(x - from_x), abs(y - from_y)) > WINDOW:  # what lies further away can't be near yet
+            around = (np.abs(dx - x) <= 2 * WINDOW) & (np.abs(dy - y) <= 2 * WINDOW)
+            from_x, from_y, some_x, some_y = x, y, dx[around], dy[around]
+        near = (some_x - x) ** 2 + (some_y - y) ** 2 <= WINDOW**2
         if not near.any():
             break
-        moved = float(dx[near].mean()), float(dy[near].mean())
+        moved = float(some_x[near].mean()), float(some_y[near].mean())
         done = math.hypot(moved[0] - x, moved[1] - y) < 1e-6
         x, y = moved
         if done:

@@ -8,7 +8,7 @@ from flatmetric._arrays import FloatArray
 from flatmetric.quality.alignment import CAUTION, molecules_of, summed_by, tukey_weights
 from flatmetric.quality.case import Case
 from flatmetric.quality.findings import Finding
-from flatmetric.quality.pairing import SIGNIFICANT, WINDOW, certainty_of, displacements
+from flatmetric.quality.pairing import SIGNIFICANT, WINDOW, certainty_of
 
 _MOST_KNOTS, _FEWEST_KNOTS = 24, 4  # of the path; three could only bend once
 _MOLECULES = 15  # at least for each knot
@@ -23,7 +23,7 @@ def wander(case: Case) -> Finding | None:
     if not case.is_convincing(case.pile):
         return None
     t, p = case.rows
-    moved = np.column_stack(displacements(case.truth, case.pred, case.rows))
+    moved = np.column_stack(case.apart)
     near = ((moved - (case.pile.x, case.pile.y)) ** 2).sum(axis=1) <= (2 * WINDOW) ** 2
     molecule, frame, moved = molecules_of(case, t[near]), case.pred.frame[p[near]], moved[near]
     count = min(_MOST_KNOTS, len(np.unique(molecule)) // _MOLECULES)
