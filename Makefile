@@ -8,8 +8,7 @@ FUZZ_SECONDS ?= 60
 SOLVER := $(wildcard core/frames/solve*.cpp) core/support/parallel.cpp core/transport/network_simplex.cpp core/transport/spanning_tree.cpp
 FUZZ_FLAGS := -std=c++17 -O1 -g -ffp-contract=off -Wall -Wextra -Wpedantic -Werror $(SANITIZE) -Icore
 
-# 3D-DAOSTORM and Picasso, without the graphical packages that they ask for.
-PROGRAMS := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps 'sdt-python>=20' 'picassosr>=0.11,<1'
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # Modules are compiled once, not by every process again, whatever the environment says.
 export PYTHONDONTWRITEBYTECODE :=
@@ -87,7 +86,7 @@ bench-web: .venv/installed-dev
 	$(BIN)/python -m benchmarks.web
 
 bench-torch: .venv/installed-torch
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps geomloss
+	$(INSTALL) --no-deps geomloss
 	$(BIN)/python -m benchmarks.training
 
 # The documentation site, in build/site: warnings are errors, all scripts of the gallery run, all links within it are followed.
@@ -155,31 +154,24 @@ build/fuzz: core/fuzz/fuzz.cpp $(BUILD_INPUTS)
 	@touch $@
 
 .venv/installed: .venv/made $(BUILD_INPUTS)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(INSTALL) --editable .
 	@touch $@
 
-.venv/installed-dev: .venv/made $(BUILD_INPUTS)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	@touch $@ .venv/installed
-
-.venv/installed-prove: .venv/installed-dev
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[prove]'
-	$(PROGRAMS)
-	@touch $@ .venv/installed-programs
-
-.venv/installed-docs: .venv/installed
-	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"], sep="\n")' > .venv/docs.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement .venv/docs.txt
+# What is added to it; the core is not built again.
+.venv/installed-dev .venv/installed-docs .venv/installed-prove: .venv/installed-%: .venv/installed
+	$(INSTALL) 'flatmetric[$*]'
 	@touch $@
+
+.venv/installed-prove: .venv/installed-dev .venv/installed-programs
 
 .venv/installed-torch: .venv/installed-dev
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'torch==2.13.0'
+	$(INSTALL) 'torch==2.13.0'
 	@touch $@
 
-.venv/installed-programs: .venv/made $(BUILD_INPUTS)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[localizers,programs]'
-	$(PROGRAMS)
-	@touch $@ .venv/installed
+.venv/installed-programs: .venv/installed
+	$(INSTALL) 'flatmetric[localizers,programs]'
+	$(INSTALL) --no-deps 'sdt-python>=20' 'picassosr>=0.11,<1'
+	@touch $@
 
 clean:
 	rm -rf .venv build dist
