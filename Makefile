@@ -6,7 +6,7 @@ BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard core/*.cpp core/*/*.hpp
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FUZZ_SECONDS ?= 60
 SOLVER := $(wildcard core/frames/solve*.cpp) core/support/parallel.cpp core/transport/network_simplex.cpp core/transport/spanning_tree.cpp
-FUZZ_FLAGS := -std=c++17 -O1 -g -ffp-contract=off -Wall -Wextra -Wpedantic -Werror $(SANITIZE) -Icore
+FUZZ_FLAGS := -std=c++17 -O1 -g1 -ffp-contract=off -Wall -Wextra -Wpedantic -Werror $(SANITIZE) -Icore
 
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
@@ -138,7 +138,7 @@ build/scaling: benchmarks/scaling.cpp $(BUILD_INPUTS)
 
 build/races: benchmarks/scaling.cpp $(BUILD_INPUTS)
 	@mkdir -p build
-	$(CXX) -std=c++17 -O1 -g -fsanitize=thread -Icore benchmarks/scaling.cpp $(SOLVER) -pthread -o $@
+	$(CXX) -std=c++17 -O1 -g1 -fsanitize=thread -Icore benchmarks/scaling.cpp $(SOLVER) -pthread -o $@
 
 build/fuzz_text: core/fuzz/text.cpp $(BUILD_INPUTS)
 	@mkdir -p build

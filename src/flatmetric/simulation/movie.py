@@ -69,8 +69,7 @@ def molecules(dataset: Dataset, seed: int, tubes: Tubes | None = None) -> Locali
     >>> int(truth.frame.min()) >= 1, int(truth.frame.max()) <= 50
     (True, True)
     """
-    drawn, rng = _structure(dataset, seed)  # in any case, so that the blinking of a seed does not depend on `tubes`
-    tubes = drawn if tubes is None else tubes
+    tubes, rng = _structure(dataset, seed) if tubes is None else (tubes, np.random.default_rng([seed, _TRUTH]))
     expected, begin = molecules_needed(dataset.per_frame, dataset.frames, dataset.photophysics)
     if expected * dataset.photophysics.blinks > _MOST_STAYS:
         raise InputError(
