@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from flatmetric.metrics.table import METRICS
@@ -109,9 +109,8 @@ def _disagreement(name: str, titles: list[str], named: list[tuple[str, Score]]) 
     rank = "the worst" if place == len(named) - 1 else f"only place {place + 1} by"
     own, best = _parts(named[place][1]), _parts(named[0][1])
     part = max(own, key=lambda part: own[part] - best[part])
-    listed = titles[0] if len(titles) == 1 else f"{', '.join(titles[:-1])} and {titles[-1]}"
     why = f"{part} cost it {own[part]:.1f} nm, {named[0][0]} {best[part]:.1f}"
-    return f"{name} has the best {listed} but {rank} Flat Metric: {why}."
+    return f"{name} has the best {listed(titles)} but {rank} Flat Metric: {why}."
 
 
 def _parts(score: Score) -> dict[str, float]:
@@ -139,7 +138,7 @@ def board_title(ranking: Ranking, programs: int, suspect: Container[str] = ()) -
     if not ranking.overall:
         return f"No overall winner: {ranking.no_overall}"
     first = [standing.program for standing in ranking.overall if standing.place == 1]
-    best = first[0] if len(first) == 1 else f"{_listed(first)}, in a tie"
+    best = first[0] if len(first) == 1 else f"{listed(first, most=3)}, in a tie"
     best += " (suspect)" if any(name in suspect for name in first) else ""
     if len(ranking.overall) == programs:
         return f"Best of {programs}: {best}"
@@ -162,7 +161,7 @@ def leader_sentences(ranking: Ranking, marks: Mapping[tuple[str, str], str]) -> 
             continue
         best = places[0]
         tied = [other.program for other in places[1:] if best.shares_letter(other)]
-        apart = f", not significantly ahead of {_listed(tied)}" if tied else ""
+        apart = f", not significantly ahead of {listed(tied, most=3)}" if tied else ""
         mark = f" (suspect: {marks[name, best.program]})" if (name, best.program) in marks else ""
         sentences.append(f"{name}: {best.program}{mark} leads with {best.flat_metric:.1f} nm{apart}.")
     return sentences[:_MOST_LEADERS]
@@ -179,8 +178,45 @@ def doubtful_sentence(count: int, results: int) -> str:
     return f"{count} of {results} results look{'s' if count == 1 else ''} wrong"
 
 
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:3])} and {len(names) - 3} more"
+def unscored_sentences(failures: Mapping[tuple[str, str], str]) -> list[str]:
+    """Why results have no score, by data set and program: programs with the same reason together.
+
+    Examples
+    --------
+    >>> unscored_sentences({("A", "x"): "no file", ("A", "y"): "no file", ("B", "x"): "no column z"})
+    ['A, x and y: no file', 'B, x: no column z']
+    """
+    by_dataset: dict[str, list[tuple[str, str]]] = {}
+    for (dataset, program), reason in failures.items():
+        by_dataset.setdefault(dataset, []).append((program, reason))
+    return [f"{dataset}, {line}" for dataset, told in by_dataset.items() for line in said_once(told)]
+
+
+def said_once(told: Iterable[tuple[str, str]]) -> list[str]:
+    """What is said of each name, names of which the same is said together.
+
+    Examples
+    --------
+    >>> said_once([("A", "no ids"), ("B", "too small"), ("C", "no ids")])
+    ['A and C: no ids', 'B: too small']
+    """
+    names: dict[str, list[str]] = {}
+    for name, text in told:
+        names.setdefault(text, []).append(name)
+    return [f"{listed(those, most=3)}: {text}" for text, those in names.items()]
+
+
+def listed(names: Sequence[str], most: int | None = None) -> str:
+    """Names in a sentence: all of them, or the first few and how many there are besides.
+
+    Examples
+    --------
+    >>> listed(["a"]), listed(["a", "b", "c"]), listed(["a", "b", "c", "d"], most=2)
+    ('a', 'a, b and c', 'a, b and 2 more')
+    """
+    if most is not None and len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 _FEW_CONTRIBUTORS = 10  # molecules: with fewer, an interval is very skew and one more of them changes it much

@@ -6,7 +6,7 @@ from flatmetric.challenges.board_text import LETTERS, SCOPE, has_letters, tables
 from flatmetric.challenges.leaderboard import Leaderboard
 from flatmetric.cli.text import aligned, as_flags
 from flatmetric.errors import printable
-from flatmetric.sentences import doubtful_sentence, leader_sentences
+from flatmetric.sentences import doubtful_sentence, leader_sentences, said_once, unscored_sentences
 
 
 def board_text(board: Leaderboard, written: str) -> str:
@@ -16,10 +16,9 @@ def board_text(board: Leaderboard, written: str) -> str:
         lines += [table.title, *aligned([table.header, *table.rows], "<"), *table.notes, ""]
     if has_letters(board):
         lines += [LETTERS]
-    for dataset, texts in board.suspects.shared.items():
-        lines += [f"{dataset}: {text}" for text in texts]
+    lines += said_once((dataset, text) for dataset, texts in board.suspects.shared.items() for text in texts)
     if board.suspect:
         lines.append(f"{doubtful_sentence(len(board.suspect), len(board.entries))}; {written} has the reasons.")
-    lines += [f"{dataset}, {program}: {reason}" for (dataset, program), reason in board.failures.items()]
+    lines += unscored_sentences(board.failures)
     lines += [f"{name}: {reason}" for name, reason in board.ignored.items()]
     return "\n".join([*(as_flags(printable(line)) for line in lines), SCOPE])

@@ -24,7 +24,7 @@ from flatmetric.quality.findings import Finding, Findings
 from flatmetric.quality.inspect import Inspection, inspect_table
 from flatmetric.reports.parts import budget_bar
 from flatmetric.scoring.score import Score
-from flatmetric.sentences import budget_sentence, intervals_title, pair_sentence
+from flatmetric.sentences import budget_sentence, intervals_title, pair_sentence, unscored_sentences
 from flatmetric.statistics.comparison import Comparison
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ class _LeaderboardView(View):
             cells = [str(standing.place), standing.program, f"{standing.rank:.4g}", f"{standing.flat_metric:.2f}"]
             rows.append([*cells, "; ".join(remarks)])
         header = ["place", "program", "mean rank", "Flat Metric [nm]", "suspect"]
-        failed = [_line(f"{d}, {p}: {reason}", "opacity:0.7") for (d, p), reason in result.failures.items()]
+        failed = [_line(text, "opacity:0.7") for text in unscored_sentences(result.failures)]
         return _block(_table(header, rows), *failed)
 
     def plot(self, result: Leaderboard) -> Figure:

@@ -10,6 +10,7 @@ import numpy as np
 
 from flatmetric._arrays import FloatArray
 from flatmetric._dataclass import dataclass
+from flatmetric.sentences import listed
 
 if TYPE_CHECKING:
     from flatmetric.scoring.advice import Advice
@@ -96,7 +97,7 @@ class Choice:
             f"{best.recall:.2f}, precision {best.precision:.2f}; first on {self.first_on} of {len(best.values)} twins."
         ]
         if self.ties:
-            said.append(f"On the twins it is not significantly better than {_listed(self.ties)}.")
+            said.append(f"On the twins it is not significantly better than {listed(self.ties)}.")
         clear = [one for one in self.behind if not one.is_tie]
         if clear:
             one = clear[0]
@@ -168,7 +169,3 @@ def _interval(values: FloatArray, *, another: bool) -> Span | None:
 def _changed(candidate: Contender) -> str:
     settings = ", ".join(f"{name} {value:g}" for name, value in (candidate.settings or {}).items())
     return f" with {settings}" if settings else ""
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
