@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,7 @@ class Problem:
     truth_frames: Ints | None = None
     pred_frames: Ints | None = None
 
-    @property
+    @cached_property
     def masses(self) -> tuple[Array, Array]:
         """The weights as used: as given, or 1/n."""
         if self.truth_weights is not None and self.pred_weights is not None:
@@ -31,12 +32,12 @@ class Problem:
         n = len(self.truth)
         return np.full(n, 1 / n), np.full(len(self.pred), 1 / n)
 
-    @property
+    @cached_property
     def distances(self) -> Array:
         squares: Array = ((self.truth[:, None, :] - self.pred[None, :, :]) ** 2).sum(axis=2)
         return np.sqrt(squares)
 
-    @property
+    @cached_property
     def scale(self) -> float:
         """What rounding is measured against: lam times the mean mass (the diameter, where lam is infinite)."""
         a, b = self.masses

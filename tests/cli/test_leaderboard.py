@@ -103,7 +103,9 @@ def test_one_bad_file_is_a_row_with_its_reason(folder: Path) -> None:
     for name in ("second", "third", "fourth"):  # what is the same is said once
         (folder / "one" / "results" / f"{name}.csv").write_text("nothing,of,use\n")
     said = run("leaderboard", folder).stdout
-    assert said.count("no result was handed in") == 1 and "broken, fourth, second and 1 more: no result was handed" in said
+    assert (
+        said.count("no result was handed in") == 1 and "broken, fourth, second and 1 more: no result was handed" in said
+    )
 
 
 def test_names_of_the_challenge(folder: Path) -> None:
