@@ -29,7 +29,7 @@ PROCESSES := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 # Everything that a change can break, on all cores. Left to `make prove` are the long proofs, and the tests of real programs, notebooks and Snakemake.
 test: .venv/installed-dev browser postgres
-	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadfile -m 'not prove and not more'
+	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder -m 'not prove and not more'
 
 # The same for flatmetric.torch, with a build of PyTorch that is known to work; `make test` leaves these out where PyTorch is missing.
 test-torch: .venv/installed-torch
@@ -39,7 +39,7 @@ test-torch: .venv/installed-torch
 # docs/understand/certainty.md, what `check` finds, which goes into docs/how-to/check.md (its real data: FLATMETRIC_DATA), and what the built-in localizer reaches, which
 # goes into docs/how-to/challenge.md. make prove SHORT=1 does a part of it and leaves the pages as they are.
 prove: .venv/installed-prove
-	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto -m '$(if $(SHORT),more,prove or more)' tests
+	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses $(PROCESSES) -m '$(if $(SHORT),more,prove or more)' tests
 	$(ONE_THREAD) $(BIN)/python -m proofs $(if $(SHORT),--short)
 	$(if $(SHORT),,$(ONE_THREAD) $(BIN)/python -m proofs.detection)
 	$(if $(SHORT),,$(ONE_THREAD) $(BIN)/python -m proofs.localizer)

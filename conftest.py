@@ -16,6 +16,24 @@ if not _HAS_TORCH:
     collect_ignore_glob += ["src/flatmetric/torch/*", "tests/torch/*"]
 
 
+# Files of which one test, or what it needs, takes longest: started last, they would be waited for alone.
+_FIRST = (
+    "tests/reports/test_in_browser.py",
+    "tests/twins",
+    "tests/server/test_web_in_browser.py",
+    "tests/server/test_serve.py",
+    "tests/faults",
+    "tests/cli/test_challenge.py",
+    "tests/cli/test_paper.py",
+    "src/flatmetric/api/twin.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first; examples of single functions are last by themselves."""
+    items.sort(key=lambda item: not item.nodeid.startswith(_FIRST))
+
+
 def pytest_report_header(config: pytest.Config) -> list[str]:
     """What is left out."""
     left_out = []
