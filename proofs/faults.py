@@ -172,6 +172,10 @@ def _tilted(table: fm.Localizations, rise: float) -> fm.Localizations:
     return dataclasses.replace(table, z=_depths(table) + rise * (table.x - table.x.min()) / np.ptp(table.x))
 
 
+def _deeper(table: fm.Localizations, length: float) -> fm.Localizations:
+    return dataclasses.replace(table, z=_depths(table) + length)
+
+
 def _sinking(table: fm.Localizations, fall: float) -> fm.Localizations:
     return dataclasses.replace(table, z=_depths(table) - fall * (table.frame - 1) / max(1, int(table.frame.max()) - 1))
 
@@ -246,5 +250,6 @@ DEEP: list[Fault] = [
     *_faults("photon_unit", _counted, {f"{k:g}": k for k in (0.02, 0.2, 5.0, 45.0)}),
     *_faults("blind_depth", _shallow, _percent("of the depths", 0.1, 0.25, 0.5, 0.75)),
     *_faults("z_drift", _sinking, {f"{k:g} nm": k for k in (60.0, 120.0, 250.0, 500.0)}),
+    *_faults("z_shift", _deeper, {f"{k:g} nm": k for k in (30.0, 60.0, 120.0, 250.0)}),
 ]
 """For results in 3D."""

@@ -132,6 +132,7 @@ DEPTHS: list[tuple[str, Callable[[Any], Any], float]] = [
     ("z_scale", lambda pred: 1.3 * pred.z, 1.3),
     ("z_tilt", lambda pred: pred.z + 200 * pred.x / np.ptp(pred.x), 200.0),
     ("z_drift", lambda pred: pred.z - 150 * (pred.frame / pred.frame.max() - 0.5), -150.0),
+    ("z_shift", lambda pred: pred.z - 80, -80.0),
     ("z_flat", lambda pred: np.full(len(pred), 100.0), 100.0),
 ]
 
@@ -150,6 +151,17 @@ def test_errors_of_depth_are_named_and_fixed(kind: str, change: Callable[..., An
     if kind != "z_flat":
         assert (finding.flat_metric_after or 0.0) < (finding.flat_metric_before or 0.0)
         assert check_tables(truth, found.apply(wrong), dim=3).findings == ()
+
+
+def test_shifted_depths_are_said_once_and_fixed_by_an_option() -> None:
+    truth, pred = world()
+    deep = {"frame": pred.frame, "x": pred.x, "y": pred.y, "z": pred.z + 80}
+    (finding,) = fm.check(truth, deep, dim=3)
+    assert finding.options["shift"] == pytest.approx((0, 0, -80), abs=8)
+    assert fm.check(truth, deep, dim=3, **finding.options).findings == ()
+    with pytest.warns(fm.FindingWarning, match=r"all depths are shifted by \+(7|8)\d nm"):
+        score = fm.score(truth, deep, dim=3)
+    assert "bias" not in [one.kind for one in score.advice]
 
 
 def test_honest_depths_are_not_blamed() -> None:

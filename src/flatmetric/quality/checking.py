@@ -239,7 +239,7 @@ STEPS: tuple[tuple[Callable[[Case], _Step | None], int], ...] = (
     (_judge(wandering.wander), 1),
     (_judge(alignment.shift), 1),
     (_judge(alignment.z_sign, dim=3), 1),
-    *((_judge(look, dim=3), 1) for look in (depth.scale, depth.tilt, depth.drift)),
+    *((_judge(look, dim=3), 1) for look in (depth.scale, depth.tilt, depth.drift, depth.shift)),
     (_name(content.duplicates), 1),
     (_judge(content.repeated_frames), 1),
     (_note(frames.jitter), 1),

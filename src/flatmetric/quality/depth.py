@@ -1,35 +1,48 @@
-"""Errors of depth that all detections share: none at all, a factor, a tilt over the field, a drift over the movie.
+"""Errors of depth that all detections share: none at all, a factor, a tilt over the field, a drift over the movie, a
+shift.
 
 What a factor, a tilt or a drift leaves as a common shift of depths belongs to it.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from flatmetric._arrays import FloatArray
 from flatmetric._dataclass import dataclass
 from flatmetric.quality.case import Case
-from flatmetric.quality.findings import Finding
+from flatmetric.quality.findings import Finding, reading_options
 from flatmetric.quality.pairing import SIGNIFICANT, WINDOW, certainty_of
 
 _FEWEST = 30  # pairs for a fit of five numbers
 _DEEP = 50.0  # nm, standard deviation of true depths: flatter layers have no scale, and 0 is a fair depth in them
 _SMALLEST_SCALE = 0.06  # programs compress depths by a few percent, at the ends of their range by more
 _SMALLEST_RANGE = 50.0  # nm from end to end: below what depths err by
+_SMALLEST_SHIFT = 30.0  # nm: programs disagree by less about where the focus is
 _SURE = 4.0  # standard errors: less than for a pile, since a fix must lower the Flat Metric as well
+_SURE_OF_TWO = 4.4  # the same for two numbers at once, by their joint errors
 _ROUNDS, _KEPT = 8, 3.0  # of fits to what lies within so many spreads of the last one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Fit:
-    """The depth that was found by the true depth, x, y and time, each from -1/2 to 1/2 but for the depth."""
+    """The depth that was found by the true depth, x, y and time, each from -1/2 to 1/2 but for the depth; `shift` is by
+    how much depths are too large on average, with its standard error, nm.
+    """
 
     slopes: FloatArray
-    errors: FloatArray
+    covariance: FloatArray
+    shift: tuple[float, float]
     ranges: tuple[float, float]
     frames: tuple[int, int]
     middle: tuple[float, float]
+
+    @property
+    def errors(self) -> FloatArray:
+        """The standard errors of the slopes."""
+        return np.maximum(np.sqrt(np.diag(self.covariance)), 1e-12)
 
 
 def flat(case: Case) -> Finding | None:
@@ -54,12 +67,13 @@ def tilt(case: Case) -> Finding | None:
     fit = _fit(case)
     if fit is None:
         return None
-    rise, error = float(np.hypot(*fit.slopes[2:4])), float(np.hypot(*fit.errors[2:4]))
-    if rise < max(_SMALLEST_RANGE, _SURE * error):
+    slopes = fit.slopes[2:4]
+    sigmas = math.sqrt(max(0.0, float(slopes @ np.linalg.pinv(fit.covariance[2:4, 2:4]) @ slopes)))
+    if math.hypot(*slopes) < _SMALLEST_RANGE or sigmas < _SURE_OF_TWO:
         return None
     offset, x, y = (round(float(slope), 1) for slope in fit.slopes[[0, 2, 3]])
     estimate = {"x": x, "y": y, "field": fit.ranges, "middle": fit.middle, "offset": offset}
-    return Finding("z_tilt", estimate, None, None, certainty_of(rise / error))
+    return Finding("z_tilt", estimate, None, None, certainty_of(sigmas))
 
 
 def drift(case: Case) -> Finding | None:
@@ -69,6 +83,16 @@ def drift(case: Case) -> Finding | None:
         return None
     estimate = {"z": float(fit.slopes[4]), "frames": fit.frames, "offset": round(float(fit.slopes[0]), 1)}
     return Finding("z_drift", estimate, None, None, certainty_of(abs(fit.slopes[4]) / fit.errors[4]))
+
+
+def shift(case: Case) -> Finding | None:
+    """Depths that are too large, or too small, by the same length everywhere."""
+    fit = _fit(case)
+    if fit is None or abs(fit.shift[0]) < max(_SMALLEST_SHIFT, _SURE * fit.shift[1]):
+        return None
+    size, error = round(fit.shift[0], 1), fit.shift[1]
+    options = reading_options("z_shift", size, case.pred.provenance)
+    return Finding("z_shift", size, None, None, certainty_of(abs(size) / max(error, 1e-12)), options)
 
 
 def _fit(case: Case) -> _Fit | None:
@@ -101,5 +125,7 @@ def _fit(case: Case) -> _Fit | None:
     # Rows of one molecule err together, so that they count as one.
     seen = len(np.unique(np.column_stack([truth.x[t[kept]], truth.y[t[kept]]]), axis=0))
     inverse = np.linalg.pinv(columns[kept].T @ columns[kept])
-    errors = np.sqrt(np.diag(inverse) * float((left[kept] ** 2).mean()) * kept.sum() / seen)
-    return _Fit(slopes, np.maximum(errors, 1e-12), (sizes[0], sizes[1]), frames, (middle[0], middle[1]))
+    covariance = inverse * float((left[kept] ** 2).mean()) * kept.sum() / seen
+    deeper = (measured - truth.z[t])[kept]
+    shift = float(deeper.mean()), float(deeper.std()) / math.sqrt(seen)
+    return _Fit(slopes, covariance, shift, (sizes[0], sizes[1]), frames, (middle[0], middle[1]))

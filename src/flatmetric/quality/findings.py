@@ -298,6 +298,14 @@ FINDINGS: dict[str, FindingType] = {
         truth="drift",
         unmeasured="depths drift over the movie",
     ),
+    "z_shift": FindingType(
+        lambda length: f"all depths are shifted by {length:+.0f} nm",
+        lambda pred, length: {"z": pred.in_3d().z - length},
+        harmless=True,
+        far=lambda length: abs(length) > _FAR_NM,
+        truth="zero of depth",
+        unmeasured="all depths are shifted",
+    ),
     "duplicates": FindingType(
         lambda rows: f"{rows} rows repeat another",
         lambda pred, _: pred.select(~repeated_rows(pred)).columns(),
@@ -682,9 +690,10 @@ def reading_options(kind: str, estimate: Any, source: Provenance) -> dict[str, A
             return {"frame_base": (1 if source.frame_base is None else source.frame_base) + estimate}
         case "swapped_axes" if not source.swap_xy and source.shift is None:
             return {"swap_xy": True}
-        case "shift":
+        case "shift" | "z_shift":
             before = source.shift or (0.0, 0.0, 0.0)
-            step = tuple(old - estimate[axis] for axis, old in zip("xyz", before, strict=True))
+            by = {"x": 0.0, "y": 0.0, "z": estimate} if kind == "z_shift" else estimate
+            step = tuple(old - by[axis] for axis, old in zip("xyz", before, strict=True))
             return {"shift": step if step[2] else step[:2]}
         case "unit" if source.shift is None:
             pixel = 1.0 if source.pixel_size is None else source.pixel_size[0]

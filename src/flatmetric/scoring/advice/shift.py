@@ -11,6 +11,8 @@ from flatmetric.scoring.masses import masses
 from flatmetric.scoring.row_costs import row_costs
 from flatmetric.transport.flat_metric import flat_metric
 
+_SHIFTS = ("shift", "z_shift")  # findings that report it already
+
 
 def without_bias(evidence: Evidence) -> tuple[Remedy, Evidence] | None:
     """The bias of matched molecules, with what the Flat Metric, computed again without it, gains; and the evidence that
@@ -18,7 +20,7 @@ def without_bias(evidence: Evidence) -> tuple[Remedy, Evidence] | None:
     """
     score, matched = evidence.score, evidence.score.matched
     errors, flat = matched.errors[:, : score.dim], score.flat_result
-    if len(errors) < 2 or flat is None or any(finding.kind == "shift" for finding in score.findings):
+    if len(errors) < 2 or flat is None or any(finding.kind in _SHIFTS for finding in score.findings):
         return None
     mean = errors.mean(axis=0)
     scale = 1.0 if score.axis_scale is None else np.asarray(score.axis_scale)[: score.dim]
