@@ -106,3 +106,32 @@ def violations(browser: Browser, part: str = "html") -> list[str]:
         part,
     )
     return [f"{one['id']}: {node['html'][:200]} {node['any']}" for one in found for node in one["nodes"]]
+
+
+def only_the_file(browser: Browser, page: Path) -> bool:
+    """Whether a page asked for nothing but itself."""
+    own = page.resolve().as_uri()
+    asked = browser.requests()
+    return bool(asked) and all(url.split("#")[0] == own or url.startswith(("data:", "blob:")) for url in asked)
+
+
+def emulate(browser: Browser, width: int, scheme: str, media: str = "", height: int = 800) -> None:
+    """Show pages in a window of this width, in light or dark colours."""
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+def cut_off(browser: Browser) -> list[str]:
+    """Elements that reach beyond the window, other than in places that scroll inside themselves."""
+    code = """
+        const beyond = [];
+        for (const e of document.querySelectorAll('main *')) {
+            if (e.closest('.scroll, nav, svg, .skip, pre') && !e.matches('.scroll, svg')) continue;
+            const box = e.getBoundingClientRect();
+            if (box.width && (box.right > innerWidth + 1 || box.left < -1)) beyond.push(e.outerHTML.slice(0, 120));
+        }
+        return beyond;
+    """
+    return list(browser.script(code))

@@ -23,7 +23,7 @@ from flatmetric.reports.parts import NamedScore
 from flatmetric.reports.score_page import score_page
 from flatmetric.statistics.intervals import intervals_of
 from tests.challenges.board import make_board
-from tests.reports.browser import Browser, start, violations
+from tests.reports.browser import Browser, cut_off, emulate, only_the_file, start, violations
 from tests.scenes import draw, million, run
 
 EVIL = "<img src=x onerror=alert(1)>"
@@ -98,12 +98,6 @@ def challenge(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = run("challenge", "run", "--out", folder, *words, "--participant", "dog", "--participant", "log")
     assert out.returncode == 0, out.stderr
     return folder / "challenge.html"
-
-
-def only_the_file(browser: Browser, page: Path) -> bool:
-    own = page.resolve().as_uri()
-    asked = browser.requests()
-    return bool(asked) and all(url.split("#")[0] == own or url.startswith(("data:", "blob:")) for url in asked)
 
 
 def pixels(browser: Browser, plane: str) -> Any:
@@ -875,13 +869,6 @@ def test_tables_are_saved_as_csv(browser: Browser, demo: Path) -> None:
 # Layout, colours, print
 
 
-def emulate(browser: Browser, width: int, scheme: str, media: str = "", height: int = 800) -> None:
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
-    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
-    browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-
-
 @pytest.fixture
 def emulated(browser: Browser) -> Iterator[Browser]:
     yield browser
@@ -901,20 +888,6 @@ def test_nothing_is_cut_off_and_the_checker_has_no_complaint(
     emulated.picture(f"{name}-{width}-{scheme}")
     if width in (360, 1280):
         assert violations(emulated) == []
-
-
-def cut_off(browser: Browser) -> list[str]:
-    """Elements that reach beyond the window, other than in places that scroll inside themselves."""
-    code = """
-        const beyond = [];
-        for (const e of document.querySelectorAll('main *')) {
-            if (e.closest('.scroll, nav, svg, .skip, pre') && !e.matches('.scroll, svg')) continue;
-            const box = e.getBoundingClientRect();
-            if (box.width && (box.right > innerWidth + 1 || box.left < -1)) beyond.push(e.outerHTML.slice(0, 120));
-        }
-        return beyond;
-    """
-    return list(browser.script(code))
 
 
 def test_the_checker_sees_what_is_wrong(browser: Browser, score: Path) -> None:

@@ -17,6 +17,7 @@ from flatmetric.plots.twins import estimates_plots, likeness_plots, side_by_side
 from flatmetric.twins.own_result import own_result
 from flatmetric.twins.ranking import Contender, choice
 from proofs.foreign import movie, scope
+from tests.reports.browser import cut_off, emulate, only_the_file, start, violations
 from tests.scenes import run
 
 SCOPE = scope(3)
@@ -73,6 +74,20 @@ def test_the_answer_comes_first_and_everything_is_written(folder: Path) -> None:
     page = (folder / "out" / "twin.html").read_text()
     assert page.index("expect a Flat Metric") < page.index("<figure") < page.index("All programs, best first")
     assert "NaN" not in json.dumps(content)
+
+
+def test_the_page_holds_on_a_phone_and_on_a_screen(folder: Path) -> None:
+    browser, page = start(folder), folder / "out" / "twin.html"
+    try:
+        for width, scheme in ((360, "dark"), (1280, "light")):
+            emulate(browser, width, scheme)
+            browser.open(page)
+            assert browser.script("return document.documentElement.scrollWidth") <= width
+            assert cut_off(browser) == violations(browser) == browser.complaints() == []
+            assert only_the_file(browser, page)
+            browser.picture(f"twin-{width}-{scheme}")
+    finally:
+        browser.driver.quit()
 
 
 def test_the_winner_ran_on_the_movie_and_is_as_good_as_said(folder: Path) -> None:

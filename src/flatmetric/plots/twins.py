@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 _BRIGHT = 0.998  # of the pixels of the movie, the end of the contrast
 _COLUMNS = 4  # of small plots
 _BINS = 40  # of histograms
+_TALLEST = 2.0  # times its width: a taller movie is drawn narrower
 _LEAST_REACH = 0.01  # of a value, that a small plot shows
 
 
 def side_by_side(movie: Seen, twin: Seen) -> Figure:
     """A usual frame of the movie and one of a twin, with the same contrast, and the means over all frames below."""
     with style.house_style():
-        figure = style.new_figure(6.4, 6.2)
+        height, width = movie.light.shape[1:]
+        figure = style.new_figure(6.4, 0.4 + 5.8 * min(height / width, _TALLEST))
         grid = figure.subplots(2, 2)
         for row, pick in enumerate((_usual_frame, _mean)):
             images = [pick(movie), pick(twin)]

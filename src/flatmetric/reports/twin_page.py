@@ -124,8 +124,8 @@ def _likeness(rows: tuple[Resemblance, ...]) -> str:
     cells: list[list[Any]] = [
         [
             f"{row.name} (fitted)" if row.was_fitted else row.name,
-            (f"{row.movie:.3g}", row.movie),
-            f"{min(row.twins):.3g} to {max(row.twins):.3g}",
+            (_plain(row.movie), row.movie),
+            f"{_plain(min(row.twins))} to {_plain(max(row.twins))}",
             row.words or "alike",
         ]
         for row in rows
@@ -139,17 +139,17 @@ def _measured(known: MovieEstimates) -> str:
         value, error = getattr(known, key), known.errors[key]
         rows.append([title, f"{_plain(value)} +- {_plain(abs(value) * error, 1)} {unit}".strip()])
     for title, value, unit in _more(known):
-        rows.append([title, "not seen" if value is None else f"{value:.3g} {unit}".strip()])
+        rows.append([title, "not seen" if value is None else f"{_plain(value)} {unit}".strip()])
     camera = known.camera
-    rows.append(["background", f"{known.background.mean():.3g} photons per pixel and frame"])
+    rows.append(["background", f"{_plain(float(known.background.mean()))} photons per pixel and frame"])
     rows.append(["change of the background", _course(known.course)])
     rows.append(["change of the number of molecules", _course(known.fading)])
     kind = "EMCCD" if camera.multiplies else "CCD or sCMOS"
-    counted = f"{known.stack_camera.photons_per_count:.3g} photons per count"
+    counted = f"{_plain(known.stack_camera.photons_per_count)} photons per count"
     rows.append(["camera", f"{kind}, offset {camera.offset:.4g}, {counted}"])
     rows.append(["readout noise", f"{camera.readout / camera.gain:.2g} photons"])
     notes = "".join(paragraph(note, "note") for note in known.notes)
-    return table("estimates", "What was measured", ["", "value"], rows) + notes
+    return table("estimates", "Estimates, with their standard errors", ["what", "value"], rows) + notes
 
 
 def _plain(value: float, digits: int = 3) -> str:
@@ -167,6 +167,6 @@ def _rendered(found: Localizations) -> str:
 
 def _drawn(figure: Figure, words: str) -> str:
     held = io.BytesIO()
-    figure.savefig(held, format="png", dpi=110, metadata={"Software": None})
+    figure.savefig(held, format="png", dpi=110, bbox_inches="tight", metadata={"Software": None})
     data = base64.b64encode(held.getvalue()).decode()
     return f"<figure><img class='drawn' alt='{escape(words)}' src='data:image/png;base64,{data}'></figure>"
