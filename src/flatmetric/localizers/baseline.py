@@ -8,7 +8,7 @@ from flatmetric._arrays import FloatArray, IntArray
 from flatmetric.localizers.base import PER_MAD, Setting, Settings, Spots, usual
 from flatmetric.localizers.multi_emitter import Acceptance, fit_images
 from flatmetric.localizers.shapes import GaussianShape, KnownShape
-from flatmetric.localizers.spot_width import spot_width
+from flatmetric.localizers.spot_width import SpotWidth, spot_width
 
 SETTINGS = {
     "threshold": Setting(
@@ -43,12 +43,9 @@ def prepared(images: FloatArray, settings: Settings) -> Settings:
     >>> prepared(np.zeros((2, 32, 32)), DEFAULTS)["sigma"]
     1.2
     """
-    if settings["sigma"] and settings["aspect"] and settings["widest"]:
-        return settings
-    measured = spot_width(images)
-    sigma = settings["sigma"] or measured.sigma
-    aspect = settings["aspect"] or (1.0 if settings["sigma"] else measured.aspect)
-    return {**settings, "sigma": sigma, "aspect": aspect, "widest": settings["widest"] or max(_WIDEST * sigma, 1.5)}
+    measured = SpotWidth(settings["sigma"]) if settings["sigma"] else spot_width(images)
+    widest = settings["widest"] or max(_WIDEST * measured.sigma, 1.5)
+    return {**settings, "sigma": measured.sigma, "aspect": settings["aspect"] or measured.aspect, "widest": widest}
 
 
 def localize(images: FloatArray, settings: Settings, shape: KnownShape | None = None) -> Spots:

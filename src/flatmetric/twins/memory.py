@@ -14,6 +14,7 @@ from flatmetric._files import open_ordinary, whole_file
 from flatmetric.errors import InputError
 from flatmetric.localizations import Localizations
 from flatmetric.localizers.registry import StackCamera
+from flatmetric.localizers.spot_width import spot_width
 from flatmetric.simulation.camera import Camera
 from flatmetric.simulation.optics import Measured
 from flatmetric.stacks import Stack
@@ -59,6 +60,6 @@ def recalled(path: Path, key: str, stack: Stack, camera: StackCamera) -> tuple[M
         found = {name.removeprefix("found_"): held[name] for name in held.files if name.startswith("found_")}
         known = MovieEstimates(**plain, **arrays)
         frames, light = light_of(stack, camera)
-        return known, Seen(frames, light, Localizations(**found), camera.pixel_size)
+        return known, Seen(frames, light, Localizations(**found), camera.pixel_size, spot_width(light))
     except (KeyError, ValueError, TypeError, OSError, EOFError, zipfile.BadZipFile, InputError):
         return None  # damaged, or of another version: it is measured again

@@ -30,17 +30,15 @@ _LEAST_LIGHT = 1e-3  # photons: a background of 0 has no logarithm
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """Some frames of a movie: their light in photons (k, height, width), and what the baseline finds in them."""
+    """Some frames of a movie: their light in photons (k, height, width), how wide its bright spots are, and what the
+    baseline finds in them.
+    """
 
     frames: IntArray
     light: FloatArray
     found: Localizations
     pixel_size: float
-
-    @cached_property
-    def width(self) -> SpotWidth:
-        """How wide the bright spots are."""
-        return spot_width(self.light)
+    width: SpotWidth
 
     def beside(self, pixels: int) -> float:
         """How alike pixels so far apart are, once the background is taken off: a correlation."""
@@ -196,9 +194,11 @@ def seen_in(stack: Stack, camera: StackCamera, shape: KnownShape | None = None, 
     the `shape` of spots is known, spots are fitted for their depths.
     """
     some, light = light_of(stack, camera)
-    quick = participant("baseline", {"fitted": 0.0, "threshold": _SURE} if shape is None else {})
+    width = spot_width(light)
+    known = {"sigma": width.sigma, "aspect": width.aspect}  # not to be measured again
+    quick = participant("baseline", known | ({"fitted": 0.0, "threshold": _SURE} if shape is None else {}))
     found = localize_stack(stack, quick, camera, shape=shape, frames=some.tolist(), workers=workers)
-    return Seen(some, light, found, camera.pixel_size)
+    return Seen(some, light, found, camera.pixel_size, width)
 
 
 def odds(share: float) -> float:
