@@ -43,8 +43,8 @@ def before_and_after(finding: fm.Finding) -> tuple[float, float]:
     return finding.flat_metric_before, finding.flat_metric_after
 
 
-def only(truth: Any, pred: Any, kind: str) -> Any:
-    findings = check_tables(truth, pred)
+def only(truth: Any, pred: Any, kind: str, dim: int = 2) -> Any:
+    findings = check_tables(truth, pred, dim=dim)
     assert [finding.kind for finding in findings] == [kind]
     finding = findings[0]
     assert before_and_after(finding)[1] < before_and_after(finding)[0] and finding.certainty > 0.99 and finding.fix
@@ -124,7 +124,7 @@ def test_a_wrong_pixel_size_is_corrected() -> None:
 
 def test_z_sign() -> None:
     truth, pred = world()
-    only(truth, dataclasses.replace(pred, z=-pred.z), "z_sign")
+    only(truth, dataclasses.replace(pred, z=-pred.z), "z_sign", dim=3)
 
 
 DEPTHS: list[tuple[str, Callable[[Any], Any], float]] = [
@@ -162,6 +162,12 @@ def test_shifted_depths_are_said_once_and_fixed_by_an_option() -> None:
     with pytest.warns(fm.FindingWarning, match=r"all depths are shifted by \+(7|8)\d nm"):
         score = fm.score(truth, deep, dim=3)
     assert "bias" not in [one.kind for one in score.advice]
+
+
+def test_depths_are_not_blamed_where_they_do_not_count() -> None:
+    truth, pred = world()
+    for z in (-pred.z, pred.z + 80, 1.5 * pred.z):
+        assert check_tables(truth, dataclasses.replace(pred, z=z), dim=2).findings == ()
 
 
 def test_honest_depths_are_not_blamed() -> None:

@@ -122,16 +122,14 @@ class Case:
         tried = dataclasses.replace(finding, flat_metric_after=0.0)
         return dataclasses.replace(self, pred=apply_fix(self.pred, tried), spans=spans)
 
-    def judged(self, finding: Finding, dim: int | None = None) -> tuple[Finding, Case] | None:
+    def judged(self, finding: Finding) -> tuple[Finding, Case] | None:
         """The finding with what its fix does to the Flat Metric, and the case after it; None without a gain."""
         after = self.fixed(finding)
         if len(after.covered_truth) == 0:
             return None
         # In frames that the truth does not have, nothing is found of what the fix would uncover.
-        before_value = (
-            self.flat_metric(dim) if len(self.covered_truth) else self.value_of(after.covered_truth, self.pred)
-        )
-        after_value = after.flat_metric(dim)
+        before_value = self.value if len(self.covered_truth) else self.value_of(after.covered_truth, self.pred)
+        after_value = after.value
         slight = finding.kind == "shift" and math.hypot(finding.estimate["x"], finding.estimate["y"]) < _SLIGHT_SHIFT
         gain = _SMALLEST_GAIN_OF_A_SLIGHT_SHIFT if slight else _SMALLEST_GAIN
         if after_value > before_value * (1 - gain):
@@ -250,21 +248,14 @@ class Case:
         mixed = dataclasses.replace(self, pred=dataclasses.replace(self.pred, frame=frame))
         return mixed.share_with_molecule(self.pile)
 
-    def flat_metric(self, dim: int | None = None) -> float:
-        """The Flat Metric over the frames of the result, nm; in the dimension of the case, or in another."""
-        chosen = dim or self.dim
-        if chosen not in self._values:
-            self._values[chosen] = self.value_of(self.covered_truth, self.pred, chosen)
-        return self._values[chosen]
-
     @cached_property
-    def _values(self) -> dict[int, float]:
-        return {}
+    def value(self) -> float:
+        """The Flat Metric over the frames of the result, nm."""
+        return self.value_of(self.covered_truth, self.pred)
 
-    def value_of(self, truth: Localizations, pred: Localizations, dim: int | None = None) -> float:
+    def value_of(self, truth: Localizations, pred: Localizations) -> float:
         """The Flat Metric of some rows, nm."""
-        dim = dim or self.dim
-        points = truth.points(dim, self.threads), pred.points(dim, self.threads)
+        points = truth.points(self.dim, self.threads), pred.points(self.dim, self.threads)
         return flat_metric(
             *points, lam=self.lam, threads=self.threads, truth_frames=truth.frame, pred_frames=pred.frame
         ).value

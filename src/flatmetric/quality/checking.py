@@ -158,7 +158,7 @@ def _look(case: Case, protocol: Protocol) -> tuple[list[Finding], Case]:
     unrelated = frames.no_overlap(case) or (frames.shuffled(case) if case.explained < _EXPLAINED else None)
     if unrelated is not None:
         return [frames.no_overlap(given) or unrelated], case
-    if len(case.covered_truth) and case.flat_metric() > case.lam:
+    if len(case.covered_truth) and case.value > case.lam:
         findings.append(Finding("worse_than_nothing", case.lam, None, None, 1.0))
     if case.pile.sigmas < SIGNIFICANT:
         return findings, case
@@ -194,12 +194,12 @@ def _gross(case: Case) -> _Step | None:
     return case.judged(alignment.refined(case, finding))
 
 
-def _judge(look: Callable[[Case], Finding | None], dim: int | None = None) -> Callable[[Case], _Step | None]:
-    """A step that looks, and keeps what lowers the Flat Metric."""
+def _judge(look: Callable[[Case], Finding | None], *, deep: bool = False) -> Callable[[Case], _Step | None]:
+    """A step that looks, where `deep` only if depths count, and keeps what lowers the Flat Metric."""
 
     def step(case: Case) -> _Step | None:
-        finding = look(case)
-        return None if finding is None else case.judged(finding, dim)
+        finding = None if deep and case.dim != 3 else look(case)
+        return None if finding is None else case.judged(finding)
 
     return step
 
@@ -238,8 +238,8 @@ STEPS: tuple[tuple[Callable[[Case], _Step | None], int], ...] = (
     (_judge(_fine), 4),  # each, and one of them again
     (_judge(wandering.wander), 1),
     (_judge(alignment.shift), 1),
-    (_judge(alignment.z_sign, dim=3), 1),
-    *((_judge(look, dim=3), 1) for look in (depth.scale, depth.tilt, depth.drift, depth.shift)),
+    (_judge(alignment.z_sign, deep=True), 1),
+    *((_judge(look, deep=True), 1) for look in (depth.scale, depth.tilt, depth.drift, depth.shift)),
     (_name(content.duplicates), 1),
     (_judge(content.repeated_frames), 1),
     (_note(frames.jitter), 1),

@@ -99,7 +99,7 @@ def without_border(case: Case, finding: Finding) -> Finding | None:
         kept.append(table.select(_to_edge(table, finding.estimate["fov"]) > finding.estimate["border"]))
     if len(kept[0]) == 0:
         return None
-    before, after = case.flat_metric(), case.value_of(kept[0], kept[1])
+    before, after = case.value, case.value_of(kept[0], kept[1])
     if after >= 0.99 * before:
         return None
     return dataclasses.replace(finding, flat_metric_before=before, flat_metric_after=after, scope=case.scope)
