@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 import sys
@@ -20,7 +21,7 @@ from proofs.foreign import movie, scope
 from tests.reports.browser import cut_off, emulate, only_the_file, start, violations
 from tests.scenes import run
 
-SCOPE = scope(3)
+SCOPE = dataclasses.replace(scope(3), frames=60)
 PHOTONS = 1 / SCOPE.counts_per_electron
 KNOWN = ("--pixel-size", f"{SCOPE.pixel}", "--offset", f"{SCOPE.offset}", "--photons-per-count", f"{PHOTONS}")
 QUICK = (
