@@ -15,7 +15,7 @@ import pytest
 
 import flatmetric as fm
 from flatmetric.quality.checking import check_tables, check_window
-from flatmetric.quality.findings import apply_fix
+from flatmetric.quality.findings import Findings, apply_fix
 from tests.scenes import REAL_DATA, world
 
 DATA = REAL_DATA / "gt-and-results"
@@ -162,6 +162,9 @@ def test_shifted_depths_are_said_once_and_fixed_by_an_option() -> None:
     with pytest.warns(fm.FindingWarning, match=r"all depths are shifted by \+(7|8)\d nm"):
         score = fm.score(truth, deep, dim=3)
     assert "bias" not in [one.kind for one in score.advice]
+    aside = fm.score(truth, deep | {"x": pred.x + 30}, dim=3, check=False)
+    both, one = (dataclasses.replace(aside, findings=Findings(found)).advice[0] for found in ((), (finding,)))
+    assert set(both.numbers) == {"x", "z"} and set(one.numbers) == {"x"}
 
 
 def test_depths_are_not_blamed_where_they_do_not_count() -> None:

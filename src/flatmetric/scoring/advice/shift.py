@@ -11,7 +11,7 @@ from flatmetric.scoring.masses import masses
 from flatmetric.scoring.row_costs import row_costs
 from flatmetric.transport.flat_metric import flat_metric
 
-_SHIFTS = ("shift", "z_shift")  # findings that report it already
+_TOLD = {"shift": "xyz", "z_shift": "z"}  # axes whose bias a finding reports already
 
 
 def without_bias(evidence: Evidence) -> tuple[Remedy, Evidence] | None:
@@ -20,9 +20,10 @@ def without_bias(evidence: Evidence) -> tuple[Remedy, Evidence] | None:
     """
     score, matched = evidence.score, evidence.score.matched
     errors, flat = matched.errors[:, : score.dim], score.flat_result
-    if len(errors) < 2 or flat is None or any(finding.kind in _SHIFTS for finding in score.findings):
+    told = "".join(_TOLD.get(finding.kind, "") for finding in score.findings)
+    if len(errors) < 2 or flat is None:
         return None
-    mean = errors.mean(axis=0)
+    mean = errors.mean(axis=0) * [axis not in told for axis in "xyz"[: score.dim]]
     scale = 1.0 if score.axis_scale is None else np.asarray(score.axis_scale)[: score.dim]
     if np.linalg.norm(mean * scale) < evidence.least:
         return None  # no plan gains more by a shift than its length
