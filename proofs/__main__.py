@@ -22,7 +22,7 @@ from proofs import elsewhere, movies, worlds
 RESULTS = Path(__file__).parent / "results.json"
 PAGE = "docs/understand/certainty.md"
 _TRIALS = 220  # the standard error of a share of 95 % is 1.5 points
-_SHORT_TRIALS = 70  # 2.6 points
+_SHORT_TRIALS = 40  # 3.4 points
 _DRAWS = 2000  # of replicates
 _NO_BAR = 1e9
 _MARGIN = 3  # standard errors that chance may take a share beyond its bar
@@ -49,7 +49,7 @@ class Row:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m proofs", description=__doc__)
-    parser.add_argument("--short", action="store_true", help="a third of the trials, no movies of 1000 frames and more")
+    parser.add_argument("--short", action="store_true", help="a fifth of the trials, no movies of 1000 frames and more")
     options = parser.parse_args()
     rows: list[Row] = []
     with ProcessPoolExecutor(thread_count(None)) as pool:
