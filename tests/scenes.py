@@ -12,7 +12,8 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterable
-from importlib import resources
+from functools import cache
+from importlib import import_module, resources
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -38,6 +39,7 @@ def run(
     command = [sys.executable, "-m", "flatmetric", *map(str, words)]
     if env is not None or not hasattr(os, "fork"):
         return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, env=env)
+    _load_figures()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # threads of a pool may wait here, and do nothing there
@@ -50,6 +52,13 @@ def run(
             file.seek(0)
             printed.append(file.read().decode().replace("\r\n", "\n"))
     return subprocess.CompletedProcess(command, code, *printed)
+
+
+@cache
+def _load_figures() -> None:
+    """What most commands would load again in every copy, a second each time."""
+    for name in ("matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf"):
+        import_module(name)
 
 
 def _become_the_command(words: list[str], cwd: Path | None, out: int, err: int) -> NoReturn:
