@@ -279,7 +279,7 @@ def _is_half_pixel(case: Case, spread: float) -> bool:
 
 def z_sign(case: Case) -> Finding | None:
     """Depths that agree better with their sign changed."""
-    if not has_depths(case):
+    if case.dim != 3 or not has_depths(case):
         return None
     assert case.truth.z is not None and case.pred.z is not None
     t, p = case.rows

@@ -11,6 +11,7 @@ import numpy as np
 from flatmetric._arrays import BoolArray, FloatArray, IntArray
 from flatmetric._dataclass import dataclass
 from flatmetric.localizations import Localizations
+from flatmetric.quality.depth_fit import DepthFit, fit_depths
 from flatmetric.quality.findings import Finding, apply_fix
 from flatmetric.quality.pairing import SIGNIFICANT, ByFrame, Pile, cells, displacements, find_pile, pairs_in_frames
 from flatmetric.transport.flat_metric import flat_metric
@@ -193,6 +194,11 @@ class Case:
         if self.is_one_place():
             return Pile(0.0, 0.0, 0.0, 0.0)
         return find_pile(*self.apart)
+
+    @cached_property
+    def depth_fit(self) -> DepthFit | None:
+        """How depths follow the true ones; None where they don't count, or too few pairs tell."""
+        return fit_depths(self.truth, self.pred, self.rows, self.apart, self.pile) if self.dim == 3 else None
 
     def is_one_place(self) -> bool:
         """Whether the result lies in a small part of the field, so that its positions can't pile up."""

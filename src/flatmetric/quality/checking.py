@@ -194,11 +194,11 @@ def _gross(case: Case) -> _Step | None:
     return case.judged(alignment.refined(case, finding))
 
 
-def _judge(look: Callable[[Case], Finding | None], *, deep: bool = False) -> Callable[[Case], _Step | None]:
-    """A step that looks, where `deep` only if depths count, and keeps what lowers the Flat Metric."""
+def _judge(look: Callable[[Case], Finding | None]) -> Callable[[Case], _Step | None]:
+    """A step that looks, and keeps what lowers the Flat Metric."""
 
     def step(case: Case) -> _Step | None:
-        finding = None if deep and case.dim != 3 else look(case)
+        finding = look(case)
         return None if finding is None else case.judged(finding)
 
     return step
@@ -238,8 +238,8 @@ STEPS: tuple[tuple[Callable[[Case], _Step | None], int], ...] = (
     (_judge(_fine), 4),  # each, and one of them again
     (_judge(wandering.wander), 1),
     (_judge(alignment.shift), 1),
-    (_judge(alignment.z_sign, deep=True), 1),
-    *((_judge(look, deep=True), 1) for look in (depth.scale, depth.tilt, depth.drift, depth.shift)),
+    (_judge(alignment.z_sign), 1),
+    *((_judge(look), 1) for look in (depth.scale, depth.tilt, depth.drift, depth.shift)),
     (_name(content.duplicates), 1),
     (_judge(content.repeated_frames), 1),
     (_note(frames.jitter), 1),

@@ -692,8 +692,8 @@ def reading_options(kind: str, estimate: Any, source: Provenance) -> dict[str, A
             return {"swap_xy": True}
         case "shift" | "z_shift":
             before = source.shift or (0.0, 0.0, 0.0)
-            by = {"x": 0.0, "y": 0.0, "z": estimate} if kind == "z_shift" else estimate
-            step = tuple(old - by[axis] for axis, old in zip("xyz", before, strict=True))
+            by = {"z": estimate} if kind == "z_shift" else estimate
+            step = tuple(old - by.get(axis, 0.0) for axis, old in zip("xyz", before, strict=True))
             return {"shift": step if step[2] else step[:2]}
         case "unit" if source.shift is None:
             pixel = 1.0 if source.pixel_size is None else source.pixel_size[0]
