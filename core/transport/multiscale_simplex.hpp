@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -82,6 +83,7 @@ private:
     static constexpr std::size_t kMostArcs = 64;    // arcs of a source in the pool
     static constexpr std::size_t kPivots = 8;       // of a source until prices are looked at; 3: 7 % longer, 40: 40 %
     static constexpr double kTolerance = 1e-14;     // relative to reach: smaller reduced costs are rounding error
+    static constexpr double kDeep = 16384.0;        // nodes from which the rounding of long ways grows beyond that
     static constexpr int kPatience = 64;            // rounds before rounding error is allowed twice as much
 
     // One side of the problem: its points with mass, and the cells of the current level.
@@ -211,7 +213,8 @@ private:
         pool_.begin.assign(static_cast<std::size_t>(from.n) + 1, 0);
         pool_.target.clear();
         pool_.cost.clear();
-        double tolerance = kTolerance * reach_;
+        const double nodes = static_cast<double>(from.n) + to.n;
+        double tolerance = kTolerance * reach_ * std::max(1.0, std::sqrt(nodes / kDeep));
         for (int round = 1;; ++round) {
             const std::size_t added = add_cheapest_arcs(from, tolerance, round == 1, interrupt);
             const std::size_t most = kPivots * static_cast<std::size_t>(from.n) + 1;
