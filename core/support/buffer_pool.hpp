@@ -8,7 +8,8 @@
 namespace flatmetric {
 
 // Keeps the memory of large columns for the next call: touching fresh pages takes about as long as computing what goes
-// into them. On 2000 frames of 100 points this saves 9 % of a call with one thread and 13 % with two.
+// into them. On 2000 frames of 100 points this saves 9 % of a call with one thread and 13 % with two; on 20 000 frames
+// a quarter with one thread and nearly half with sixteen.
 // Blocks come in sizes an eighth of a power of two apart, so that a size alone tells which block fits.
 class BufferPool {
 public:
@@ -44,7 +45,7 @@ public:
 
 private:
     static constexpr std::size_t kSmallest = std::size_t{1} << 16;
-    static constexpr std::size_t kMost = std::size_t{1} << 25;
+    static constexpr std::size_t kMost = std::size_t{1} << 28;
     static constexpr std::size_t kLargest = kMost / 4;
 
     struct Block {
@@ -66,7 +67,7 @@ private:
     }
 
     std::mutex mutex_;
-    std::array<Block, 32> kept_{};
+    std::array<Block, 64> kept_{};
     std::size_t count_ = 0;
     std::size_t total_ = 0;
 };

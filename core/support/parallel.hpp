@@ -82,19 +82,20 @@ private:
     Interrupt* interrupt_ = nullptr;
 };
 
-constexpr std::size_t kRange = std::size_t{1} << 16;  // what one thread takes at a time of a long list
+constexpr std::size_t kRange = std::size_t{1} << 16;  // the terms of a sum that one thread adds up at a time
 
 // Calls body(begin, end) for ranges that together are 0, ..., count - 1, shared by a Team or a Crew. What takes no time
 // is one range.
 template <class Workers, class Body>
 void over_ranges(std::size_t count, Workers& workers, const Body& body) {
-    if (count <= kRange) {
+    constexpr std::size_t kShort = std::size_t{1} << 14;  // so that many threads share what takes a millisecond
+    if (count <= kShort) {
         body(std::size_t{0}, count);
         return;
     }
-    workers.run((count + kRange - 1) / kRange, [&](std::size_t k, int, Interrupt& interrupt) {
+    workers.run((count + kShort - 1) / kShort, [&](std::size_t k, int, Interrupt& interrupt) {
         interrupt.look();
-        body(k * kRange, std::min(count, (k + 1) * kRange));
+        body(k * kShort, std::min(count, (k + 1) * kShort));
     });
 }
 
