@@ -5,7 +5,7 @@ BIN := .venv/bin
 BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard core/*.cpp core/*/*.hpp core/*/*.cpp)
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FUZZ_SECONDS ?= 60
-SOLVER := $(wildcard core/frames/solve*.cpp) core/support/parallel.cpp core/transport/network_simplex.cpp core/transport/spanning_tree.cpp
+SOLVER := core/frames/order.cpp core/frames/solve.cpp core/support/parallel.cpp $(wildcard core/transport/*.cpp)
 FUZZ_FLAGS := -std=c++17 -O1 -g1 -ffp-contract=off -Wall -Wextra -Wpedantic -Werror $(SANITIZE) -Icore
 
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check

@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "support/magnitude.hpp"
 #include "support/parallel.hpp"
 #include "transport/lam_simplex.hpp"
 #include "transport/lam_sweep.hpp"
@@ -14,8 +15,7 @@ namespace {
 
 constexpr std::size_t kFramesAtATime = 16;  // taken by a thread at a time; a curve costs more than a solve
 
-template <int D>
-bool has_equal_masses(const Measure<D>& measure) {
+bool has_equal_masses(const Measure& measure) {
     return measure.mass == nullptr || std::adjacent_find(measure.mass, measure.mass + measure.points.n,
                                                          std::not_equal_to<>()) == measure.mass + measure.points.n;
 }
@@ -29,14 +29,14 @@ struct Follower {
 
 // Adds what one frame contributes to the curve.
 template <int D>
-void follow_frame(const Measure<D>& truth, const Measure<D>& pred, double lam_max, Follower<D>& follower, Curve& curve,
+void follow_frame(const Measure& truth, const Measure& pred, double lam_max, Follower<D>& follower, Curve& curve,
                   Interrupt& interrupt) {
     const double truth_mass = truth.total();
     const double pred_mass = pred.total();
     // From the side with less mass, since the sweep has to carry on where mass stays.
     const bool from_pred = pred_mass < truth_mass;
-    const Measure<D>& from = from_pred ? pred : truth;
-    const Measure<D>& to = from_pred ? truth : pred;
+    const Measure& from = from_pred ? pred : truth;
+    const Measure& to = from_pred ? truth : pred;
     const auto moved = [&](double length, double mass) {
         if (!(length > 0.0)) return;
         curve.breakpoint.push_back(length / 2.0);
@@ -60,8 +60,8 @@ Curve follow(const Cloud& truth, const Cloud& pred, int dim, double lam_max, int
         const std::size_t end = std::min(frames.size(), (run + 1) * kFramesAtATime);
         for (std::size_t k = run * kFramesAtATime; k < end; ++k) {
             const Frame& frame = frames[k];
-            follow_frame(ordered_truth.cloud.measure<D>(dim, frame.truth_begin, frame.truth_end),
-                         ordered_pred.cloud.measure<D>(dim, frame.pred_begin, frame.pred_end), lam_max, follower,
+            follow_frame(ordered_truth.cloud.measure(dim, frame.truth_begin, frame.truth_end),
+                         ordered_pred.cloud.measure(dim, frame.pred_begin, frame.pred_end), lam_max, follower,
                          curves[run], interrupt);
         }
     });

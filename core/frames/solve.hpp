@@ -7,7 +7,6 @@
 #include "frames/order.hpp"
 #include "support/column.hpp"
 #include "transport/flat_metric.hpp"
-#include "transport/transport.hpp"
 
 namespace flatmetric {
 

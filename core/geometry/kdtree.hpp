@@ -169,6 +169,7 @@ public:
 
     Points<D> points() const { return {coords_.data(), size_, dim_}; }
     Index original(Index i) const { return original_[i]; }
+    const Index* originals() const { return original_.data(); }
 
     // Fills `found` with the points nearest to q among those closer than `reach`, in order of distance, about `wanted`
     // of them. Returns the horizon: every point closer than it is in `found`.

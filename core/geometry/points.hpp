@@ -24,6 +24,12 @@ struct Points {
         }
     }
     const double* operator[](Index i) const { return data + static_cast<std::size_t>(i) * dims(); }
+
+    // The same points for code that knows their dimension, or that takes any.
+    template <int E>
+    Points<E> in() const {
+        return {data, n, dims()};
+    }
 };
 
 template <int D>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
 #include <vector>
 
 #include "geometry/points.hpp"
@@ -11,43 +10,13 @@ namespace flatmetric {
 
 // Points at the same place as one point with the sum of their masses. Where many coincide, every way is a tie, and
 // solvers would try them all.
-template <int D>
 class Coincident {
 public:
     // Masses may be null (all 1).
-    void merge(Points<D> points, const double* mass) {
-        const int dim = points.dims();
-        rows_.resize(points.n);
-        std::iota(rows_.begin(), rows_.end(), 0);
-        std::sort(rows_.begin(), rows_.end(), [&](Index a, Index b) {
-            const double* const p = points[a];
-            const double* const q = points[b];
-            for (int k = 0; k < dim; ++k) {
-                if (p[k] != q[k]) return p[k] < q[k];
-            }
-            return a < b;
-        });
-        begin_.clear();
-        coords_.clear();
-        mass_.clear();
-        row_mass_.resize(points.n);
-        for (Index i = 0; i < points.n; ++i) {
-            const double* const p = points[rows_[i]];
-            if (i == 0 || !std::equal(p, p + dim, points[rows_[i - 1]])) {
-                begin_.push_back(i);
-                coords_.insert(coords_.end(), p, p + dim);
-                mass_.push_back(0.0);
-            }
-            row_mass_[i] = mass == nullptr ? 1.0 : mass[rows_[i]];
-            mass_.back() += row_mass_[i];
-        }
-        begin_.push_back(points.n);
-        dim_ = dim;
-    }
+    void merge(Points<0> points, const double* mass);
 
-    Points<D> points() const { return {coords_.data(), static_cast<Index>(mass_.size()), dim_}; }
+    Points<0> points() const { return {coords_.data(), static_cast<Index>(mass_.size()), dim_}; }
     const double* mass() const { return mass_.data(); }
-    std::size_t rows() const { return rows_.size(); }
 
     // Calls visit(row) for every row at a place.
     template <class Visit>
@@ -58,23 +27,11 @@ public:
     // Where mass is taken from next, while the mass at a place is handed out to its rows one after the other.
     class Cursor {
     public:
-        explicit Cursor(const Coincident& of)
-            : of_(of),
-              at_(of.begin_.begin(), of.begin_.end() - 1),
-              left_(at_.size()) {
-            for (std::size_t place = 0; place < at_.size(); ++place) left_[place] = of.row_mass_[at_[place]];
-        }
+        explicit Cursor(const Coincident& of);
         Index row(Index place) const { return of_.rows_[at_[place]]; }
 
         // Mass that the current row may still take; all that comes, if it is the last.
-        double room(Index place, double wanted) {
-            Index& at = at_[place];
-            while (at + 1 < of_.begin_[place + 1]) {
-                if (left_[place] > kRounding * of_.row_mass_[at]) return std::min(left_[place], wanted);
-                left_[place] = of_.row_mass_[++at];
-            }
-            return wanted;
-        }
+        double room(Index place, double wanted);
         void take(Index place, double mass) { left_[place] -= mass; }
 
     private:
@@ -86,7 +43,7 @@ public:
     };
 
 private:
-    int dim_ = D;
+    int dim_ = 0;
     std::vector<Index> rows_;  // by place
     std::vector<double> row_mass_;
     std::vector<Index> begin_;

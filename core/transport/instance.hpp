@@ -29,7 +29,7 @@ struct ListedRow {
 //   0 <= p,   U <= reach,   U(x) - p(y) <= d(x, y),   with equality where mass flows,
 //   U = reach where source mass is left, p = 0 where target mass is left.
 //
-// Points are in tree order, so that near points are near in memory; `original_source` and `original_target` map back.
+// Points are in tree order, so that near points are near in memory, where there are trees, which map back.
 template <int D>
 class Instance {
 public:
@@ -60,8 +60,6 @@ public:
     }
 
     bool has_trees() const { return has_trees_; }
-    Index original_source(Index x) const { return has_trees_ ? source.tree.original(x) : x; }
-    Index original_target(Index y) const { return has_trees_ ? target.tree.original(y) : y; }
 
     // Whether a good part of the points of a side lie where another one does. Small problems don't ask.
     bool many_coincide(Crew& crew) const {

@@ -38,8 +38,7 @@ public:
     // Calls moved(length, mass) for each way that mass takes while reach < most; lengths never decrease, but for
     // rounding. Returns the mass that has not moved then, of both sides.
     template <class Moved>
-    Exact sweep(const Measure<D>& sources, const Measure<D>& targets, double most, Interrupt& interrupt,
-                const Moved& moved) {
+    Exact sweep(const Measure& sources, const Measure& targets, double most, Interrupt& interrupt, const Moved& moved) {
         interrupt_ = &interrupt;
         most_ = most;
         reach_ = 0.0;
@@ -103,7 +102,7 @@ private:
         }
     };
 
-    void load(Places<D>& places, const Measure<D>& measure) {
+    void load(Places<D>& places, const Measure& measure) {
         places.load(measure, *interrupt_);
         for (Index i = 0; i < places.count(); ++i) mass_.emplace_back(places.mass(i));
     }

@@ -30,8 +30,7 @@ public:
     // Calls moved(length, mass) for each way that mass takes while reach < most; lengths never decrease, but for
     // rounding. Returns the mass that has not moved then, of both sides.
     template <class Moved>
-    Exact sweep(const Measure<D>& sources, const Measure<D>& targets, double most, Interrupt& interrupt,
-                const Moved& moved) {
+    Exact sweep(const Measure& sources, const Measure& targets, double most, Interrupt& interrupt, const Moved& moved) {
         most_ = most;
         reach_ = 0.0;
         interrupt_ = &interrupt;
@@ -115,7 +114,7 @@ private:
     };
 
     template <class Node>
-    void load(Places<D>& places, const Measure<D>& measure, std::vector<Node>& nodes) {
+    void load(Places<D>& places, const Measure& measure, std::vector<Node>& nodes) {
         places.load(measure, *interrupt_);
         nodes.assign(places.count(), Node{});
         for (Index i = 0; i < places.count(); ++i) amount(nodes[i]) = places.mass(i);

@@ -12,9 +12,8 @@
 namespace flatmetric {
 
 // One side of a problem: coordinates, and masses or null where every point has mass 1.
-template <int D>
 struct Measure {
-    Points<D> points;
+    Points<0> points;
     const double* mass = nullptr;
 
     double total() const {

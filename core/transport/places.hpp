@@ -16,9 +16,9 @@ class Places {
 public:
     KdTree<D> tree;
 
-    void load(const Measure<D>& measure, Interrupt& interrupt) {
+    void load(const Measure& measure, Interrupt& interrupt) {
         merged_.merge(measure.points, measure.mass);
-        const Points<D> points = merged_.points();
+        const Points<0> points = merged_.points();
         const int dim = points.dims();
         packed_.clear();
         mass_.clear();
@@ -35,7 +35,7 @@ public:
     double mass(Index i) const { return mass_[tree.original(i)]; }
 
 private:
-    Coincident<D> merged_;
+    Coincident merged_;
     std::vector<double> packed_;
     std::vector<double> mass_;
 };

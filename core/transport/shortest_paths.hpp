@@ -9,43 +9,13 @@
 #include "geometry/kdtree.hpp"
 #include "geometry/points.hpp"
 #include "support/column.hpp"
-#include "support/parallel.hpp"
 #include "transport/heap.hpp"
 #include "transport/instance.hpp"
+#include "transport/labels.hpp"
 #include "transport/plan.hpp"
 #include "transport/rows.hpp"
 
 namespace flatmetric {
-
-// What searches note about each point. Threads share it, each for points of its own.
-class Labels {
-public:
-    struct Via {
-        Index source;
-        double step;
-    };
-    static constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-    // The distance of each reached point, and how it was reached.
-    Column<double> source_dist;
-    Column<double> target_dist;
-    Column<Cell*> via_cell;
-    Column<Via> via_source;
-
-    void reset(Index sources, Index targets, Crew& crew) {
-        source_dist.resize(sources);
-        target_dist.resize(targets);
-        via_cell.resize(sources);
-        via_source.resize(targets);
-        const auto fill = [&](Column<double>& dist) {
-            over_ranges(dist.size(), crew, [&](std::size_t begin, std::size_t end) {
-                std::fill(dist.data() + begin, dist.data() + end, kInfinity);
-            });
-        };
-        fill(source_dist);
-        fill(target_dist);
-    }
-};
 
 // A source whose mass must wait for a larger part, at this level of the tree or above.
 struct Waiting {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -15,9 +16,9 @@
 #include "support/column.hpp"
 #include "support/interrupt.hpp"
 #include "support/parallel.hpp"
-#include "transport/coincident.hpp"
 #include "transport/instance.hpp"
 #include "transport/multiscale_simplex.hpp"
+#include "transport/partial_transport.hpp"
 #include "transport/plan.hpp"
 #include "transport/shortest_paths.hpp"
 #include "transport/surroundings.hpp"
@@ -25,11 +26,7 @@
 
 namespace flatmetric {
 
-// Which method solves a problem. `automatic` is the rule of `Transport`; the others are for testing each method on its
-// own: shortest paths or the simplex for everything, and either of them in tiles of single points.
-enum class Method { automatic, shortest_paths, simplex, paths_in_tiles, simplex_in_tiles };
-
-// Exact partial transport between two weighted point sets where leaving a unit of mass on both sides costs `reach`.
+// Partial transport between points of D coordinates (0: any number).
 //
 // The idea, for a large problem:
 //
@@ -47,22 +44,24 @@ enum class Method { automatic, shortest_paths, simplex, paths_in_tiles, simplex_
 // looks at arcs. Beyond that the network simplex, whose cost depends little on how far mass travels, solves afresh
 // whatever is connected to the mass that was not placed. The rule only chooses between two exact methods.
 template <int D>
-class Transport {
+class Transport final : public PartialTransport {
 public:
-    void solve(Points<D> sources, const double* source_mass, Points<D> targets, const double* target_mass,
-               const Box<D>& target_box, double reach, Method method, Crew& crew) {
+    double enter(const Measure& source, const Measure& target, Crew& crew) override {
+        sources_ = source;
+        targets_ = target;
+        target_box_ = Box<D>::around(target.points.in<D>(), crew);
+        return diameter_bound(Box<D>::around(source.points.in<D>(), crew), target_box_);
+    }
+
+    void solve(double reach, Method method, Crew& crew) override {
         const bool tiny_tiles = method == Method::paths_in_tiles || method == Method::simplex_in_tiles;
-        const auto load = [&](Points<D> from, const double* from_mass, Points<D> to, const double* to_mass) {
-            const Index leaf = tiny_tiles ? 1 : std::max(from.n, to.n) > kSmall ? KdTree<D>::kLeaf : kNone;
-            instance_.load(from, from_mass, to, to_mass, reach, leaf, crew);
-        };
-        load(sources, source_mass, targets, target_mass);
+        load(sources_, targets_, reach, tiny_tiles, crew);
         merged_ = instance_.many_coincide(crew);
         if (merged_) {
-            places_of_sources_.merge(sources, source_mass);
-            places_of_targets_.merge(targets, target_mass);
-            load(places_of_sources_.points(), places_of_sources_.mass(), places_of_targets_.points(),
-                 places_of_targets_.mass());
+            places_of_sources_.merge(sources_.points, sources_.mass);
+            places_of_targets_.merge(targets_.points, targets_.mass);
+            load({places_of_sources_.points(), places_of_sources_.mass()},
+                 {places_of_targets_.points(), places_of_targets_.mass()}, reach, tiny_tiles, crew);
         }
         if (workers_.size() < static_cast<std::size_t>(crew.size())) workers_.resize(crew.size());
         for (Worker& worker : workers_) worker.paths.stock.reset();
@@ -71,62 +70,11 @@ public:
         if (instance_.has_trees()) {
             solve_large(method, tiny_tiles ? 1 : kTile, crew);
         } else {
-            crew.run(1,
-                     [&](std::size_t, int, Interrupt& interrupt) { solve_small(target_box, method, interrupt, crew); });
+            crew.run(1, [&](std::size_t, int, Interrupt& interrupt) { solve_small(method, interrupt, crew); });
         }
         instance_.price_points_without_mass(crew);
-    }
-
-    // How many sources the simplex has placed; those that it met again in a larger part count again.
-    std::int64_t by_simplex() const { return by_simplex_; }
-
-    // Whether points were merged, so that the pairs can't be visited by ranges of targets.
-    bool merged() const { return merged_; }
-    Index targets() const { return instance_.target.points.n; }
-
-    // Calls visit(source, target, mass, distance) for every pair of points that mass is moved between.
-    template <class Visit>
-    void visit_pairs(Index begin, Index end, const Visit& visit) const {
-        plan_.visit(begin, end, [&](const Cell& cell) {
-            visit(instance_.original_source(cell.source), instance_.original_target(cell.target), cell.mass,
-                  cell.distance);
-        });
-    }
-    // Where points were merged: mass moved between two places is taken from the rows at one, one after the other, and
-    // handed to those at the other.
-    template <class Visit>
-    void visit_merged_pairs(const Visit& visit) const {
-        typename Coincident<D>::Cursor from(places_of_sources_);
-        typename Coincident<D>::Cursor to(places_of_targets_);
-        plan_.visit(0, targets(), [&](const Cell& cell) {
-            const Index x = instance_.original_source(cell.source);
-            const Index y = instance_.original_target(cell.target);
-            for (double left = cell.mass; left > 0.0;) {
-                const double mass = to.room(y, from.room(x, left));
-                visit(from.row(x), to.row(y), mass, cell.distance);
-                from.take(x, mass);
-                to.take(y, mass);
-                left -= mass;
-            }
-        });
-    }
-
-    // The mass that stays on each side, as terms of a sum.
-    const Column<double>& source_left() const { return plan_.source_left; }
-    const Column<double>& target_left() const { return plan_.target_left; }
-
-    // Calls visit(point, potential) for every point of a side.
-    template <class Visit>
-    void visit_source_potentials(const Visit& visit, Crew& crew) const {
-        visit_potentials(
-            instance_.source, places_of_sources_, [this](Index x) { return instance_.original_source(x); }, visit,
-            crew);
-    }
-    template <class Visit>
-    void visit_target_potentials(const Visit& visit, Crew& crew) const {
-        visit_potentials(
-            instance_.target, places_of_targets_, [this](Index y) { return instance_.original_target(y); }, visit,
-            crew);
+        source_ = solved(instance_.source);
+        target_ = solved(instance_.target);
     }
 
 private:
@@ -161,6 +109,15 @@ private:
         bool hopeless = false;
     };
 
+    void load(const Measure& from, const Measure& to, double reach, bool tiny_tiles, Crew& crew) {
+        const Index leaf = tiny_tiles ? 1 : std::max(from.points.n, to.points.n) > kSmall ? KdTree<D>::kLeaf : kNone;
+        instance_.load(from.points.in<D>(), from.mass, to.points.in<D>(), to.mass, reach, leaf, crew);
+    }
+
+    Solved solved(const typename Instance<D>::Side& side) const {
+        return {side.points.n, side.potential.data(), instance_.has_trees() ? side.tree.originals() : nullptr};
+    }
+
     static double allowed_looks(Method method, double points) {
         if (method == Method::shortest_paths || method == Method::paths_in_tiles)
             return std::numeric_limits<double>::infinity();
@@ -168,10 +125,10 @@ private:
         return kFreeLooks + points * std::min(kMostLooks, kLooks * std::sqrt(points));
     }
 
-    void solve_small(const Box<D>& target_box, Method method, Interrupt& interrupt, Crew& crew) {
+    void solve_small(Method method, Interrupt& interrupt, Crew& crew) {
         Worker& mine = workers_[0];
         const Index sources = instance_.source.points.n;
-        mine.paths.rows.list_all(instance_, target_box, interrupt);
+        mine.paths.rows.list_all(instance_, target_box_, interrupt);
         mine.paths.enter(instance_, plan_, labels_, {0, 0});
         mine.unplaced.clear();
         for (Index x = 0; x < sources; ++x) {
@@ -179,8 +136,9 @@ private:
         }
         bool hopeless = method == Method::simplex;
         if (!hopeless && !mine.unplaced.empty()) {
-            labels_.reset(sources, targets(), crew);
-            mine.paths.limit_looks(allowed_looks(method, sources + static_cast<double>(targets())), 0.0);
+            labels_.reset(sources, instance_.target.points.n, crew);
+            mine.paths.limit_looks(allowed_looks(method, sources + static_cast<double>(instance_.target.points.n)),
+                                   0.0);
             for (std::size_t i = 0; i < mine.unplaced.size() && !hopeless; ++i) {
                 const double share = static_cast<double>(i + 1) / static_cast<double>(mine.unplaced.size());
                 hopeless = !mine.paths.place(mine.unplaced[i], share, mine.left);
@@ -200,7 +158,7 @@ private:
 
     void solve_all_by_simplex(Worker& mine, Interrupt& interrupt) {
         std::vector<Index> from(instance_.source.points.n);
-        std::vector<Index> to(targets());
+        std::vector<Index> to(instance_.target.points.n);
         std::iota(from.begin(), from.end(), 0);
         std::iota(to.begin(), to.end(), 0);
         by_simplex_ = instance_.source.points.n;
@@ -217,7 +175,7 @@ private:
             return;
         }
         tiles_.cut(instance_, tile, crew);
-        labels_.reset(instance_.source.points.n, targets(), crew);
+        labels_.reset(instance_.source.points.n, instance_.target.points.n, crew);
         for (Worker& worker : workers_) worker.by_simplex = 0;
         std::vector<Left> left;
         std::vector<Left> below;
@@ -401,31 +359,23 @@ private:
         });
     }
 
-    template <class Original, class Visit>
-    void visit_potentials(const typename Instance<D>::Side& side, const Coincident<D>& places, const Original& original,
-                          const Visit& visit, Crew& crew) const {
-        over_ranges(side.points.n, crew, [&](std::size_t begin, std::size_t end) {
-            for (auto i = static_cast<Index>(begin); i < static_cast<Index>(end); ++i) {
-                const double potential = side.potential[i];
-                if (merged_) {
-                    places.visit_rows(original(i), [&](Index row) { visit(row, potential); });
-                } else {
-                    visit(original(i), potential);
-                }
-            }
-        });
-    }
-
+    Measure sources_;
+    Measure targets_;
+    Box<D> target_box_;
     Instance<D> instance_;
-    Plan plan_;
     Labels labels_;
-    bool merged_ = false;
-    Coincident<D> places_of_sources_;
-    Coincident<D> places_of_targets_;
     Tiles<D> tiles_;
     std::deque<Worker> workers_;  // which are never moved
-    std::int64_t by_simplex_ = 0;
-    std::vector<char> proved_;  // sources whose potentials the simplex has made feasible for good; empty: none
+    std::vector<char> proved_;    // sources whose potentials the simplex has made feasible for good; empty: none
 };
+
+// What `new_transport` gives for D coordinates. Each D is compiled in a file of its own, as it takes longest.
+template <int D>
+std::unique_ptr<PartialTransport> new_transport() {
+    return std::make_unique<Transport<D>>();
+}
+extern template std::unique_ptr<PartialTransport> new_transport<0>();
+extern template std::unique_ptr<PartialTransport> new_transport<2>();
+extern template std::unique_ptr<PartialTransport> new_transport<3>();
 
 }  // namespace flatmetric
