@@ -107,23 +107,45 @@ private:
 template <int D>
 class CellPoints {
 public:
+    // Points are first put on shelves, one for each run of cells, and each shelf is then sorted, in a core's cache. Put
+    // into their cells at once, every point would wait for memory: a million take twice as long.
     void build(Points<D> points, const Lattice<D>& lattice) {
+        const std::size_t cells = lattice.cells();
+        int shift = kLeastShift;
+        while ((cells >> shift) > kMostShelves) ++shift;
         Column<std::uint32_t> cell(points.n);
-        begin_.assign(lattice.cells() + 2,
-                      0);  // offset by one cell at first: filling the cells moves each begin to its end
+        std::vector<Index> end((cells >> shift) + 2, 0);  // of each shelf; its begin at first
         for (Index i = 0; i < points.n; ++i) {
             cell[i] = static_cast<std::uint32_t>(lattice.number(lattice.place(points[i])));
-            ++begin_[cell[i] + 2];
+            ++end[(cell[i] >> shift) + 1];
         }
-        most_ = *std::max_element(begin_.begin(), begin_.end());
-        for (std::size_t c = 2; c < begin_.size(); ++c) begin_[c] += begin_[c - 1];
+        for (std::size_t s = 1; s < end.size(); ++s) end[s] += end[s - 1];
+        Column<Shelved> shelved(points.n);
+        for (Index i = 0; i < points.n; ++i) {
+            Shelved& to = shelved[end[cell[i] >> shift]++];
+            std::copy_n(points[i], D, to.at.begin());
+            to.cell = cell[i];
+        }
         for (auto& column : axis_) {
             column.resize(points.n + 1);
             column.back() = std::numeric_limits<double>::infinity();
         }
-        for (Index i = 0; i < points.n; ++i) {
-            const Index at = begin_[cell[i] + 1]++;
-            for (int k = 0; k < D; ++k) axis_[k][at] = points[i][k];
+        begin_.assign(cells + 1, 0);
+        begin_.back() = points.n;
+        most_ = 0;
+        for (std::size_t s = 0; s << shift < cells; ++s) {
+            const Index first = s == 0 ? 0 : end[s - 1];
+            for (Index i = first; i < end[s]; ++i) ++begin_[shelved[i].cell];
+            // Ends of the cells first; filling backwards turns them into begins.
+            Index count = first;
+            for (std::size_t c = s << shift; c < std::min(cells, (s + 1) << shift); ++c) {
+                most_ = std::max(most_, begin_[c]);
+                begin_[c] = count += begin_[c];
+            }
+            for (Index i = end[s]; i-- > first;) {
+                const Index at = --begin_[shelved[i].cell];
+                for (int k = 0; k < D; ++k) axis_[k][at] = shelved[i].at[k];
+            }
         }
     }
 
@@ -153,6 +175,14 @@ public:
     }
 
 private:
+    static constexpr int kLeastShift = 10;             // of 1024 cells, with some 50 kB of points
+    static constexpr std::size_t kMostShelves = 1024;  // that are filled at the same time
+
+    struct Shelved {
+        std::array<double, D> at;
+        std::uint32_t cell;
+    };
+
     Index most_ = 0;
     Column<Index> begin_;
     std::array<Column<double>, D> axis_;

@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import uuid
@@ -204,7 +205,8 @@ class Postgres:
         return f"postgresql://board@/{name}?host={self.place}"
 
     def stop(self) -> None:
-        self.process.terminate()
+        """At once: nothing of it is kept."""
+        self.process.send_signal(signal.SIGQUIT)
         self.process.wait()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
@@ -140,6 +140,14 @@ def image_by_image(
     return Spots(np.repeat(np.arange(len(parts)), counts), x, y, photons)
 
 
+def _bands(size: int, count: int) -> Iterator[tuple[int, slice, int]]:
+    """A side in as many parts as `np.array_split` makes, those of one length together: the first, where, how long."""
+    length, longer = divmod(size, count)
+    if longer:
+        yield 0, slice(0, longer * (length + 1)), length + 1
+    yield longer, slice(longer * (length + 1), size), length
+
+
 def uneven_background(image: FloatArray) -> FloatArray | None:
     """The background of an image in photons, from the medians of its parts; None where it is even.
 
@@ -154,8 +162,12 @@ def uneven_background(image: FloatArray) -> FloatArray | None:
     rows, columns = (round(size / _BACKGROUND) for size in (height, width))
     if rows < 2 or columns < 2:
         return None
-    parts = [np.array_split(band, columns, axis=1) for band in np.array_split(image, rows)]
-    coarse = np.array([[np.median(part) for part in band] for band in parts])
+    coarse = np.empty((rows, columns))
+    for above, across, tall in _bands(height, rows):
+        for before, along, wide in _bands(width, columns):
+            parts = image[across, along].reshape(-1, tall, (along.stop - along.start) // wide, wide)
+            medians = np.median(parts, axis=(1, 3))
+            coarse[above : above + len(medians), before : before + medians.shape[1]] = medians
     if np.ptp(coarse) < _SLOPE * np.sqrt(max(float(np.median(coarse)), 1.0)):
         return None
     beyond = np.pad(coarse, 1, mode="reflect", reflect_type="odd")  # goes on as it went, to the edge
