@@ -7,6 +7,7 @@ import pytest
 
 import flatmetric as fm
 from flatmetric._arrays import FloatArray
+from flatmetric.localizers.base import uneven_background
 from flatmetric.localizers.baseline import DEFAULTS, find_maxima, localize
 from flatmetric.localizers.shapes import GaussianShape
 from flatmetric.simulation.optics import Gaussian, spots
@@ -109,3 +110,12 @@ def test_the_centre_of_mass_is_cheaper_and_worse() -> None:
         assert len(np.unique(found.image)) == 150
         errors.append(np.sqrt(np.mean((100 * (found.x + 0.5) - 3233) ** 2 + (100 * (found.y + 0.5) - 3171) ** 2)))
     assert errors[0] < errors[1] < 60
+
+
+@pytest.mark.parametrize("size", [(64, 64), (61, 130), (70, 97), (128, 200)])
+def test_a_background_that_slopes_is_found_in_images_of_any_size(size: tuple[int, int]) -> None:
+    row, column = np.mgrid[: size[0], : size[1]]
+    slope = 100 + 3.0 * column + 2.0 * row
+    found = uneven_background(slope)
+    assert found is not None
+    assert np.abs(found - slope).max() < 2 * (3.0 + 2.0)  # two pixels: not all parts are of one length

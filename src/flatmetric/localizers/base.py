@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -140,12 +140,12 @@ def image_by_image(
     return Spots(np.repeat(np.arange(len(parts)), counts), x, y, photons)
 
 
-def _bands(size: int, count: int) -> Iterator[tuple[int, slice, int]]:
-    """A side in as many parts as `np.array_split` makes, those of one length together: the first, where, how long."""
+def _bands(size: int, count: int) -> list[tuple[slice, slice, int]]:
+    """A side cut as by `np.array_split`, parts of one length together: which parts, their pixels, and the length."""
     length, longer = divmod(size, count)
-    if longer:
-        yield 0, slice(0, longer * (length + 1)), length + 1
-    yield longer, slice(longer * (length + 1), size), length
+    edge = longer * (length + 1)
+    bands = [(slice(0, longer), slice(0, edge), length + 1), (slice(longer, count), slice(edge, size), length)]
+    return bands if longer else bands[1:]
 
 
 def uneven_background(image: FloatArray) -> FloatArray | None:
@@ -163,11 +163,10 @@ def uneven_background(image: FloatArray) -> FloatArray | None:
     if rows < 2 or columns < 2:
         return None
     coarse = np.empty((rows, columns))
-    for above, across, tall in _bands(height, rows):
-        for before, along, wide in _bands(width, columns):
-            parts = image[across, along].reshape(-1, tall, (along.stop - along.start) // wide, wide)
-            medians = np.median(parts, axis=(1, 3))
-            coarse[above : above + len(medians), before : before + medians.shape[1]] = medians
+    for down, across, tall in _bands(height, rows):
+        for right, along, wide in _bands(width, columns):
+            parts = image[across, along].reshape(down.stop - down.start, tall, -1, wide)
+            coarse[down, right] = np.median(parts, axis=(1, 3))
     if np.ptp(coarse) < _SLOPE * np.sqrt(max(float(np.median(coarse)), 1.0)):
         return None
     beyond = np.pad(coarse, 1, mode="reflect", reflect_type="odd")  # goes on as it went, to the edge
