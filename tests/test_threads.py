@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -116,3 +118,28 @@ def test_any_number_of_threads_gives_the_same_bits(kind: str) -> None:
             assert getattr(solution, name) == getattr(solutions[0], name)
         for name in ("pair_truth", "pair_pred", "pair_mass", "pair_distance", "truth_potential", "pred_potential"):
             np.testing.assert_array_equal(getattr(solution, name), getattr(solutions[0], name))
+
+
+KEPT = """
+import resource
+import numpy as np
+import flatmetric as fm
+
+def solve(points):
+    frames = np.arange(len(points)) // 100 + 1
+    return fm.flat_metric(points, points + 1.0, lam=10.0, truth_frames=frames, pred_frames=frames, threads=1)
+
+points = np.random.default_rng(0).uniform(0, 1e5, (1_500_000, 2))
+solve(points)
+pages = int(open("/proc/self/statm").read().split()[0])
+room = pages * resource.getpagesize() + 100_000_000
+resource.setrlimit(resource.RLIMIT_AS, (room, room))
+solve(points[:1_100_000])
+print("solved")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits and sizes of a process as Linux has them")
+def test_buffers_that_are_kept_for_the_next_call_are_given_back_where_memory_is_short() -> None:
+    done = subprocess.run([sys.executable, "-c", KEPT], capture_output=True, text=True, check=False)
+    assert done.stdout == "solved\n", done.stderr

@@ -26,6 +26,8 @@ public:
             for (std::size_t i = 0; i < count_; ++i) {
                 if (kept_[i].bytes == size) return remove(i);
             }
+            if (void* const memory = ::operator new(size, std::nothrow)) return memory;
+            while (count_ > 0) ::operator delete(remove(0));  // what is kept may be what is missing
         }
         return ::operator new(size);
     }

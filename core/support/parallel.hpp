@@ -82,7 +82,7 @@ private:
     Interrupt* interrupt_ = nullptr;
 };
 
-constexpr std::size_t kRange = std::size_t{1} << 16;  // the terms of a sum that one thread adds up at a time
+constexpr std::size_t kRange = std::size_t{1} << 16;  // what a thread takes at a time of a sum, whose bits depend on it
 
 // Calls body(begin, end) for ranges that together are 0, ..., count - 1, shared by a Team or a Crew. What takes no time
 // is one range.

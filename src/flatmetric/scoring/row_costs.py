@@ -75,9 +75,9 @@ def row_costs(matched: Matched, flat: FlatResult | None, weights: Weights) -> Ro
         false=flat.lam * left_over(pred_mass, arrived),
         truth_mass=truth_mass,
         pred_mass=pred_mass,
-        truth_partner=_whole_rows(truth_partner, matched.pred_kept),
+        truth_partner=_whole_rows(truth_partner, matched.pred_kept, len(matched.pred)),
         truth_distance=truth_distance,
-        pred_partner=_whole_rows(pred_partner, matched.truth_kept),
+        pred_partner=_whole_rows(pred_partner, matched.truth_kept, len(matched.truth)),
         pred_distance=pred_distance,
     )
 
@@ -98,8 +98,9 @@ def _partners(
     return partner, far
 
 
-def _whole_rows(partner: IntArray, rows: IntArray) -> IntArray:
-    if len(rows) == 0:
+def _whole_rows(partner: IntArray, rows: IntArray, count: int) -> IntArray:
+    """Partners as rows of a whole table, of whose `count` rows some are kept."""
+    if len(rows) in (0, count):
         return partner
     there = rows[partner]
     there[partner == NO_PARTNER] = NO_PARTNER
