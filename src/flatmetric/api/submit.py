@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from flatmetric._dataclass import dataclass
@@ -18,6 +17,9 @@ from flatmetric.execution.progress import Progress
 from flatmetric.options.base import REQUIRED, group, option, takes
 from flatmetric.options.reading import OF_A_SUBMISSION, ReadOptions
 from flatmetric.options.serving import LOOPBACK
+
+if TYPE_CHECKING:
+    import http.client
 
 _TOKEN = "FLATMETRIC_TOKEN"
 _PATIENCE_S = 300.0  # for an answer of the server: it reads the file first
@@ -163,6 +165,8 @@ class _Board:
         progress: Progress | None = None,
     ) -> Any:
         """The answer; an error with the sentence of the board if it refuses."""
+        import http.client
+
         parts = urlsplit(self.url)
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         connection = kind(parts.netloc, timeout=_PATIENCE_S)
