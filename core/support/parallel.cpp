@@ -23,7 +23,7 @@ Team::~Team() {
 void Team::run(std::size_t count, Task body) {
     std::atomic<std::size_t> next{0};
     std::atomic<bool> stop{false};
-    const auto work = [&](int worker) {
+    const Job work = [&](int worker) {  // outlives the job
         try {
             Interrupt interrupt(stop, worker == 0 ? should_stop_ : std::function<bool()>{});
             for (std::size_t k = next.fetch_add(1); k < count; k = next.fetch_add(1)) {
@@ -51,44 +51,47 @@ void Team::run(std::size_t count, Task body) {
 }
 
 // Starts no more threads than the job has parts.
-void Team::call(const std::function<void(int)>& work, std::size_t parts) {
+void Team::call(const Job& job, std::size_t parts) {
     {
         const std::lock_guard<std::mutex> lock(mutex_);
-        job_ = work;
+        job_ = &job;
+        running_.store(static_cast<int>(others_.size()));
         ++jobs_;
-        running_ = static_cast<int>(others_.size());
     }
     called_.notify_all();
     const std::size_t useful = std::min(parts, static_cast<std::size_t>(wanted_));
     while (others_.size() + 1 < useful) {
         const int worker = static_cast<int>(others_.size()) + 1;
+        running_.fetch_add(1);
         try {
-            const std::lock_guard<std::mutex> lock(mutex_);
             others_.emplace_back([this, worker, jobs_before = jobs_ - 1] { serve(worker, jobs_before); });
-            ++running_;
         } catch (const std::system_error&) {
+            running_.fetch_sub(1);
             break;  // no more threads to be had: those that run share the work
         }
     }
 }
 
+// Threads wait for the lock only to hear of a job: while many start at once, each would keep the others waiting.
 void Team::serve(int worker, std::uint64_t done) {
-    std::unique_lock<std::mutex> lock(mutex_);
     for (;;) {
-        called_.wait(lock, [&] { return over_ || jobs_ != done; });
-        if (over_) return;
-        done = jobs_;
-        const std::function<void(int)> job = job_;
-        lock.unlock();
-        job(worker);
-        lock.lock();
-        if (--running_ == 0) finished_.notify_one();
+        {
+            std::unique_lock<std::mutex> lock(mutex_);
+            called_.wait(lock, [&] { return over_ || jobs_ != done; });
+            if (over_) return;
+            done = jobs_;
+        }
+        (*job_)(worker);
+        if (running_.fetch_sub(1) == 1) {
+            const std::lock_guard<std::mutex> lock(mutex_);
+            finished_.notify_one();
+        }
     }
 }
 
 void Team::wait(std::atomic<bool>& stop) {
     std::unique_lock<std::mutex> lock(mutex_);
-    while (!finished_.wait_for(lock, std::chrono::milliseconds(100), [&] { return running_ == 0; })) {
+    while (!finished_.wait_for(lock, std::chrono::milliseconds(100), [&] { return running_.load() == 0; })) {
         if (should_stop_ && should_stop_()) stop.store(true);
     }
 }

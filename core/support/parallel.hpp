@@ -49,7 +49,9 @@ public:
     void run(std::size_t count, Task body);
 
 private:
-    void call(const std::function<void(int)>& work, std::size_t parts);
+    using Job = std::function<void(int)>;  // what each worker does, by its number
+
+    void call(const Job& job, std::size_t parts);
     void serve(int worker, std::uint64_t done);
     void wait(std::atomic<bool>& stop);
 
@@ -59,9 +61,9 @@ private:
     std::mutex mutex_;
     std::condition_variable called_;
     std::condition_variable finished_;
-    std::function<void(int)> job_;
+    const Job* job_ = nullptr;  // stays as it is while any other thread is running
     std::uint64_t jobs_ = 0;
-    int running_ = 0;
+    std::atomic<int> running_{0};  // the others that have not finished the job
     bool over_ = false;
     std::vector<std::thread> others_;
 };
