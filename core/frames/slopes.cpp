@@ -48,8 +48,7 @@ Slopes slopes_of_plan(const Cloud& truth, const Cloud& pred, int dim, const Plan
     const auto width = static_cast<std::size_t>(dim);
     Slopes slopes{Column<double>(of_truth ? static_cast<std::size_t>(truth.n) * width : 0),
                   Column<double>(static_cast<std::size_t>(pred.n) * width)};
-    // To start a thread takes as long as some thousand pairs.
-    Team team(static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads), 1 + pairs.n / (2 * kAtATime))));
+    Team team(worth_threads(threads, pairs.n, 2 * kAtATime));
     fill_with_zeros(slopes.truth, team);
     fill_with_zeros(slopes.pred, team);
     const auto add = dim == 2 ? add_pairs<2> : dim == 3 ? add_pairs<3> : add_pairs<0>;

@@ -211,7 +211,7 @@ Solution solve_frames(const Cloud& truth, const Cloud& pred, int dim, double lam
         return solve_frames(true_points, pred_points, 2, lam, divisor, method, threads, should_stop);
     }
     const std::size_t points = static_cast<std::size_t>(truth.n) + static_cast<std::size_t>(pred.n);
-    Team team(static_cast<int>(std::min<std::size_t>(threads, 1 + points / kPointsWorthAThread)), should_stop);
+    Team team(worth_threads(threads, points, kPointsWorthAThread), should_stop);
     const Ordered ordered_truth(truth, dim, team, kLargest);
     const Ordered ordered_pred(pred, dim, team, kLargest);
     Solution solution;

@@ -25,8 +25,7 @@ std::size_t limits_reached(const std::vector<double>& limits, double value) {
 Column<double> sum_in_bins(const double* values, const bool* counted, std::size_t rows,
                            const std::vector<double>& limits, const std::vector<const double*>& columns, int threads) {
     const std::size_t bins = limits.size() + 1;
-    // To start a thread takes as long as some thousand rows.
-    Team team(std::min(threads, static_cast<int>(1 + rows / kRange)));
+    Team team(worth_threads(threads, rows, kRange));
     Column<std::uint32_t> bin(rows);  // the one behind the last for rows that are left out
     over_ranges(rows, team, [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) {

@@ -1,16 +1,14 @@
 #include "support/gather.hpp"
 
-#include <algorithm>
-
 #include "support/parallel.hpp"
 
 namespace flatmetric {
 namespace {
 
-// Calls body(begin, end) for ranges of rows. To start a thread takes as long as some thousand rows.
+// Calls body(begin, end) for ranges of rows.
 template <class Body>
 void over_rows(std::size_t rows, int threads, const Body& body) {
-    Team team(std::min(threads, static_cast<int>(1 + rows / kRange)));
+    Team team(worth_threads(threads, rows, kRange));
     over_ranges(rows, team, body);
 }
 

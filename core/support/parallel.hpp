@@ -84,6 +84,11 @@ private:
     Interrupt* interrupt_ = nullptr;
 };
 
+// At most one thread for each so many parts of a job: to start one takes about as long as these.
+inline int worth_threads(int threads, std::size_t parts, std::size_t so_many) {
+    return static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads), 1 + parts / so_many));
+}
+
 constexpr std::size_t kRange = std::size_t{1} << 16;  // what a thread takes at a time of a sum, whose bits depend on it
 
 // Calls body(begin, end) for ranges that together are 0, ..., count - 1, shared by a Team or a Crew. What takes no time

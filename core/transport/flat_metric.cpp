@@ -117,7 +117,6 @@ void FlatMetric::list_pairs(bool from_pred, Index most, Crew& crew) {
         return from_pred ? Pair{target, source, mass, distance} : Pair{source, target, mass, distance};
     };
     if (transport_->merged()) {
-        pairs_.clear();
         transport_->visit_merged_pairs(
             [&](Index x, Index y, double mass, double d) { pairs_.push_back(pair_of(x, y, mass, d)); });
         return;

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "geometry/points.hpp"
+#include "support/column.hpp"
 #include "support/parallel.hpp"
 #include "transport/coincident.hpp"
 #include "transport/measure.hpp"

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "transport/labels.hpp"
-
 namespace flatmetric {
 
 void Plan::reset(const Column<double>& source_mass, const Column<double>& target_mass, Crew& crew) {
@@ -24,20 +22,6 @@ void Plan::reset(const Column<double>& source_mass, const Column<double>& target
     over_ranges(source_mass.size(), crew, [this](std::size_t begin, std::size_t end) {
         std::fill(cells_of_source_.data() + begin, cells_of_source_.data() + end, Index{0});
     });
-}
-
-void Labels::reset(Index sources, Index targets, Crew& crew) {
-    source_dist.resize(sources);
-    target_dist.resize(targets);
-    via_cell.resize(sources);
-    via_source.resize(targets);
-    const auto fill = [&](Column<double>& dist) {
-        over_ranges(dist.size(), crew, [&](std::size_t begin, std::size_t end) {
-            std::fill(dist.data() + begin, dist.data() + end, kInfinity);
-        });
-    };
-    fill(source_dist);
-    fill(target_dist);
 }
 
 }  // namespace flatmetric
